@@ -8,6 +8,7 @@ however it was made, knows where it lives.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -127,9 +128,11 @@ def block_of(array: Array) -> Block | None:
     return held if isinstance(held, Block) else None
 
 
-def on_gpu(array: Array, ordinal: int, strides: Sequence[int]) -> Array:
-    """A copy of `array` in memory of a GPU, in the given strides (bytes, without gaps)."""
-    memory = np.asarray(ACCELERATOR.block(ordinal, array.nbytes))
-    made: Array = np.ndarray(array.shape, array.dtype, memory, 0, tuple(strides))
-    made[...] = array
-    return made
+def empty_on_gpu(
+    shape: Sequence[int], dtype: np.dtype[Any], ordinal: int, strides: Sequence[int] | None = None
+) -> Array:
+    """An array in memory of a GPU that is not initialised, in rows or in the given strides (bytes,
+    without gaps)."""
+    memory = np.asarray(ACCELERATOR.block(ordinal, math.prod(shape) * dtype.itemsize))
+    steps = None if strides is None else tuple(strides)
+    return np.ndarray(tuple(shape), dtype, memory, 0, steps)

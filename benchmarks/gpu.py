@@ -190,7 +190,7 @@ def measure(quick: bool) -> bool:
     """Print the table; whether all results are right."""
     device = driver.Device()
     rows, columns = (4096, 1024) if quick else (16384, 4096)
-    target, size = f"cuda:{_known(device.chip)}", 4 * rows * columns
+    target, size = f"cuda:{device.architecture}", 4 * rows * columns
     copy = copy_bandwidth(device, size)
     print(f"\n{device.chip}; a copy of {size >> 20} MiB reaches {copy / 1e9:.0f} GB/s")
     good = True
@@ -209,12 +209,6 @@ def measure(quick: bool) -> bool:
         ]
         print(f"  {workload.name:<12} " + "; ".join(cells), flush=True)
     return good
-
-
-def _known(chip: str) -> str:
-    """The newest architecture we name that the chip can run."""
-    known = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-    return max((a for a in known if int(a[3:]) <= int(chip[3:])), key=lambda a: int(a[3:]))
 
 
 def main() -> int:

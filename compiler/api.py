@@ -42,7 +42,7 @@ def compile(  # the name users know from torch.compile
         example_inputs: arrays, numbers or specs to compile for at once; without them the first
             call of each kind compiles.
         cpu: the CPU to make code for (LLVM's name, e.g. `x86-64-v3`); this machine's by default.
-        target: `cpu`, `cuda[:sm_90]` or `ptx-emulate`.
+        target: `cpu`, `cuda[:sm_90]` or `ptx-emulate`. Tensors of a GPU stay there with any.
         fallback: "interpret" runs what has no native form in the graph interpreter and counts it
             in `stats`; "error" refuses it.
         strict: no contraction or reassociation of floating-point arithmetic, nothing folded.

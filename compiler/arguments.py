@@ -19,7 +19,8 @@ from tensorscript.dialects.ts.constants import Device, EnumRef, Opaque
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
 from tensorscript.eager.kernels.script_text import script_text
-from tensorscript.eager.placement import refuse_gpu
+from tensorscript.eager.modes import MODES
+from tensorscript.eager.placement import different_devices, gpu_under
 from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
@@ -41,6 +42,38 @@ from tensorscript.lowering.ts_to_tg.values import ABSENT
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 from .lists import list_leaves, rows, text_of_bytes
+
+
+class OnGPU(GuardError):
+    """A tensor of a GPU where code for the CPU is asked for; other code answers the call.
+
+    Attributes:
+        ordinal: of the GPU.
+    """
+
+    def __init__(self, ordinal: int) -> None:
+        super().__init__(f"a tensor is on cuda:{ordinal}, and this code is for the CPU")
+        self.ordinal = ordinal
+
+
+def check_place(array: np.ndarray, gpu: int | None) -> None:
+    """See to it that code for a GPU, or for the CPU, can take an array. A number of the CPU may go
+    to a GPU.
+
+    Args:
+        gpu: its number, None for the CPU.
+
+    Raises:
+        OnGPU: a tensor of a GPU is for code of the CPU.
+        GuardError: it is on another device than the others.
+    """
+    if (found := gpu_under(array)) == gpu or (found is None and not array.ndim):
+        return
+    if gpu is None:
+        assert found is not None
+        raise OnGPU(found)
+    here = "cpu" if found is None else f"cuda:{found}"
+    raise GuardError(different_devices(f"cuda:{gpu}", here))
 
 
 def is_array(value: object) -> bool:
@@ -74,7 +107,6 @@ def tensor_of(value: Any) -> Tensor:
 def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
     """The NumPy array of an array-like argument, native-endian and aligned, and its dtype."""
     if isinstance(value, Tensor):
-        refuse_gpu(value, f"argument {name!r}")
         array = shown(value)
         if value._sign is not None:  # writes would miss the tensor's own memory
             array.setflags(write=False)
@@ -121,6 +153,7 @@ class Taking:
         lists: arguments that are lists of any length.
         known: ints and bools are part of the specialisation. False where that does not help, None
             where it was not needed so far.
+        gpu: the number of the GPU that tensors are on; None for the CPU.
         of_state: what `self` holds. Every list of numbers may have any length, unless they are
             known.
     """
@@ -128,6 +161,7 @@ class Taking:
     lists: Mapping[str, ListSpec] = field(default_factory=dict)
     known: bool | None = None
     of_state: bool = False
+    gpu: int | None = None
 
 
 @dataclass
@@ -232,6 +266,8 @@ class Binder:
         if isinstance(value, np.generic):
             value = np.asarray(value)
         array, dtype = _storage(value, name)
+        if MODES.has_gpus:
+            check_place(array, self.taking.gpu)
         if not self.out.kind:
             self.out.kind = _kind(value)
         if any(step % array.itemsize for step in array.strides):

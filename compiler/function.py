@@ -33,8 +33,8 @@ from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 from tensorscript.runtime.values import ScriptObject
 
-from . import late
-from .arguments import Bound, Taking, bind, rebuild, tensor_of, wrapper
+from . import late, late_gpu
+from .arguments import Bound, OnGPU, Taking, bind, rebuild, tensor_of, wrapper
 from .collecting import collect_made, uncollected
 from .convert import call_values, convert, schema_of
 from .eager_values import from_tensors, overlap, to_tensors
@@ -72,21 +72,25 @@ class CompiledFunction(Inspected):
         options: how.
         name: shown in reports and used for dumps.
         fold: fold batch norms into the weights before them.
+        gpu: the number of the GPU that arguments are on; None for the CPU.
     """
 
     def __init__(
-        self, program: Program, options: CompileOptions, name: str, fold: bool = False
-    ) -> None:
+        self, program: Program, options: CompileOptions, name: str, fold: bool = False,
+        gpu: int | None = None,
+    ) -> None:  # fmt: skip
         self.program = program
         self._fold = fold
         self.options = options
         self.__name__ = name
         self.stats = Stats()
         self._known = Specialisations()
-        self._specialiser = Specialiser(program, options, name, fold, self._known)
+        self._specialiser = Specialiser(program, options, name, fold, self._known, gpu)
         self._on_gpu = self._specialiser.on_gpu
+        self._gpu = gpu
+        self._others: dict[int, CompiledFunction] = {}
         self._names = program.names
-        self._taking = Taking() if self._on_gpu else Taking(self._list_specs())
+        self._taking = Taking(gpu=gpu) if self._on_gpu else Taking(self._list_specs())
         self.keep: Callable[[Specialisation], None] | None = None
         self._latest: Specialisation | None = None
         self.latest_specs: tuple[ArgumentSpec, ...] | None = None
@@ -117,6 +121,8 @@ class CompiledFunction(Inspected):
             values = call_values(self.schema, self.program.defaults, args, kwargs)
         try:
             bound = bind(self._names, values, self._taking)
+        except OnGPU as found_there:
+            return self._for_gpu(found_there.ordinal).dispatch(*args, **kwargs)
         except GuardError:
             self._converted(values)  # tells more, if the type is not the argument's
             raise
@@ -128,6 +134,8 @@ class CompiledFunction(Inspected):
             while found is None and bound.taking is not self._taking:
                 bound = bind(self._names, values, self._taking)
                 found = self._found(bound)
+        except OnGPU as found_there:
+            return self._for_gpu(found_there.ordinal).dispatch(*args, **kwargs)
         except (ScriptError, OperatorError) as error:  # the program fails for all such arguments
             raise self._explained(error, values) from None
         writes = found is not None and bool(found.plan.mutated_inputs)
@@ -136,6 +144,15 @@ class CompiledFunction(Inspected):
         if found.fast_class is not None and bound.kind in ("", "numpy"):
             self.__class__ = found.fast_class  # the next call of this kind needs no dispatch
         return self._run(found, bound, values)
+
+    def _for_gpu(self, ordinal: int) -> CompiledFunction:
+        """The same program as code for a GPU, where its arguments or what it holds are."""
+        if (known := self._others.get(ordinal)) is None:
+            options = replace(self.options, target=late_gpu.target_of(ordinal))
+            known = CompiledFunction(self.program, options, self.__name__, self._fold, ordinal)
+            known.stats = self.stats
+            self._others[ordinal] = known
+        return known
 
     def _converted(self, values: Sequence[Any]) -> list[Any]:
         """The values as the schema wants them."""
@@ -204,7 +221,7 @@ class CompiledFunction(Inspected):
         if isinstance(forms, Refused):
             return forms
         for made in forms:
-            state = bind_state(self.program.receiver, made.plan)
+            state = bind_state(self.program.receiver, made.plan, self._gpu)
             if state.key == made.plan.state_specs:
                 bound.state = state
                 return made
@@ -224,7 +241,7 @@ class CompiledFunction(Inspected):
         for path, _ in own.mutated_inputs:
             if path in bound.paths and not bound.paths[path].flags.writeable:
                 raise GuardError(f"argument {path!r} is written, and its array is read-only")
-        state = bound.state or bind_state(self.program.receiver, own)
+        state = bound.state or bind_state(self.program.receiver, own, self._gpu)
         drawn = [] if own.random is None else [DEFAULT_GENERATOR.native_state()]
         try:
             given = bound.leaves if found.flat is None else found.flat.arguments(bound.leaves)

@@ -36,6 +36,11 @@ from .native import Kernel
 from .native_module import ScheduledModule, kernels_of
 
 
+def target_of(ordinal: int) -> str:
+    """The target of code for one of the machine's GPUs."""
+    return f"cuda:{driver.Device(ordinal).architecture}"
+
+
 @dataclass
 class GPUCode:
     """PTX and how to run it.
@@ -99,8 +104,11 @@ class GPUModule(ScheduledModule):
     def compile(self) -> GPUCode:
         return GPUCode(self.ptx, self._emitted[1], self.signature, kernels_of(self.module))
 
-    def launcher(self) -> Launcher:
+    def launcher(self, gpu: int | None = None) -> Launcher:
         """The emulator for target `ptx-emulate`, else the machine's GPU.
+
+        Args:
+            gpu: the number of the GPU that arguments are on, and results are to be.
 
         Raises:
             UserError: there is no GPU.
@@ -112,14 +120,18 @@ class GPUModule(ScheduledModule):
                 f"target {self.options.target!r} needs an NVIDIA GPU and its driver, and there is "
                 "none on this machine; target='ptx-emulate' runs the same PTX without one"
             )
-        return DriverLauncher(self.ptx, driver.Device())
+        return DriverLauncher(self.ptx, driver.Device(gpu or 0), gives_shared=gpu is not None)
 
 
 class GPULoaded:
-    """A callable program on a device; the device is opened by the first call."""
+    """A callable program on a device; the device is opened by the first call.
 
-    def __init__(self, module: GPUModule, code: GPUCode) -> None:
-        self._open: Callable[[], Launcher] = module.launcher
+    Args:
+        gpu: the number of the GPU that arguments are on, and results are to be; None for the CPU.
+    """
+
+    def __init__(self, module: GPUModule, code: GPUCode, gpu: int | None = None) -> None:
+        self._open: Callable[[], Launcher] = lambda: module.launcher(gpu)
         self._program = HostProgram(module.module, module.entry, code.launches)
         self._signature = code.signature
         self._launcher: Launcher | None = None

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from .deferred import deferred
 
 if TYPE_CHECKING:
-    from .gpu import GPULoaded, GPUModule
+    from .gpu import GPULoaded, GPUModule, target_of
 
-__all__ = ["GPULoaded", "GPUModule"]
+__all__ = ["GPULoaded", "GPUModule", "target_of"]
 
 _HOMES = dict.fromkeys(__all__, "tensorscript.compiler.gpu")
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tensorscript.base.accelerator import ACCELERATOR
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
@@ -40,6 +41,7 @@ class Maker:
         fold: fold batch norms into the weights before them.
         known: learns which attributes the program changes.
         on_gpu: whether the target is one.
+        gpu: the number of the one that arguments are on; None for the CPU.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Maker:
         fold: bool,
         known: Specialisations,
         on_gpu: bool,
+        gpu: int | None,
     ) -> None:
         self._program = program
         self._options = options
@@ -57,6 +60,7 @@ class Maker:
         self._fold = fold
         self._known = known
         self._on_gpu = on_gpu
+        self._gpu = gpu
 
     def lower(
         self, specs: Sequence[ArgumentSpec], keep: bool = False, alone: bool = False
@@ -91,7 +95,8 @@ class Maker:
             alone=alone,
             gradients=self._known.gradients,
             refuse=refuse,
-            devices=frozenset(("cpu", "cuda") if self._on_gpu else ("cpu",)),
+            devices=self._devices(),
+            home="cpu" if self._gpu is None else f"cuda:{self._gpu}",
         )
         source = self._source()
         own = specialise(source.module, source.entry, arguments, wanted, self._known.changing)
@@ -100,6 +105,13 @@ class Maker:
         if options.dump_dir is not None:
             dump(source.module, "ts", options.dump_dir, self._name)
         return own.plan, [own.module]
+
+    def _devices(self) -> frozenset[str]:
+        """Where the program may ask for tensors."""
+        if self._gpu is None:
+            return frozenset(("cpu", "cuda") if self._on_gpu else ("cpu",))
+        current = ("cuda",) if ACCELERATOR.current == self._gpu else ()
+        return frozenset((f"cuda:{self._gpu}", *current))
 
     def _source(self) -> Program:
         """What native code is made from: the program, with batch norms folded if that is asked.
@@ -129,7 +141,7 @@ class Maker:
         plan = lowered.plan
         module = late_gpu.GPUModule(lowered.module, self._options, plan.scalar_leaves)
         code = module.compile()
-        loaded = late_gpu.GPULoaded(module, code)
+        loaded = late_gpu.GPULoaded(module, code, self._gpu)
         return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
 
     def text(self, stage: str, specs: Sequence[ArgumentSpec]) -> str:

@@ -26,7 +26,6 @@ from tensorscript.dialects.ts.ops import FuncOp, OperatorOp
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.device import device
 from tensorscript.eager.kernels.sparse import places
-from tensorscript.eager.placement import refuse_gpu
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
@@ -124,7 +123,6 @@ def object_value(target: ScriptObject, memo: dict[int, ObjectValue] | None = Non
 
 
 def _tensor(value: Tensor) -> TensorLiteral | QuantizedLiteral | SparseLiteral:
-    refuse_gpu(value, "a tensor that the module holds")
     if (held := value._sparse) is not None:
         at = TensorLiteral(places(value), int64)
         values = TensorLiteral(held.values._array, value.dtype)

@@ -23,6 +23,7 @@ from .observe import Report
 from .options import CompileOptions
 from .program import Program
 from .specialisations import Specialisation, Specialisations
+from .state import check_state_place
 
 if TYPE_CHECKING:  # what a hit of the cache does not need
     from .lowered import Lowered
@@ -38,6 +39,7 @@ class Specialiser:
         name: shown in reports and used for dumps.
         fold: fold batch norms into the weights before them.
         known: what is compiled already; learns which attributes the program changes.
+        gpu: the number of the GPU that arguments are on; None for the CPU.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class Specialiser:
         name: str,
         fold: bool,
         known: Specialisations,
+        gpu: int | None = None,
     ) -> None:
         self._program = program
         self._options = options
         self._name = name
         self._fold = fold
         self._known = known
+        self._gpu = gpu
         self.cache = DiskCache(options.cache_dir)
         self.on_gpu = targets.parse(options.target, options.cpu).is_ptx
 
@@ -62,8 +66,9 @@ class Specialiser:
 
     @cached_property
     def _maker(self) -> Maker:
+        options, gpu = self._options, self._gpu
         return late.Maker(
-            self._program, self._options, self._name, self._fold, self._known, self.on_gpu
+            self._program, options, self._name, self._fold, self._known, self.on_gpu, gpu
         )
 
     @COMPILING.held()
@@ -89,6 +94,7 @@ class Specialiser:
         Raises:
             NotCompilable, OperatorError, ScriptError: as `lower`.
         """
+        check_state_place(self._program.receiver, self._gpu)
         if self.on_gpu:
             return with_room(lambda: self._maker.compile_gpu(specs))
         options = self._options

@@ -3,18 +3,19 @@ arguments, and whose new values it gives back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from tensorscript.eager.modes import MODES
 from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracking import written
 from tensorscript.lowering.ts_to_tg.paths import SELF, parts
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.runtime.values import ScriptObject
 
-from .arguments import Bound, Taking, bind, rebuild
+from .arguments import Bound, Taking, bind, check_place, rebuild
 
 
 def _part(value: Any, name: str) -> Any:
@@ -35,11 +36,36 @@ def attribute(receiver: Any, path: str) -> Any:
     return receiver
 
 
-def bind_state(receiver: Any, plan: CallPlan) -> Bound:
+def tensors_of(held: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
+    """The tensors that an object holds, at any depth."""
+    seen = set() if seen is None else seen
+    if isinstance(held, Tensor):
+        yield held
+        return
+    if not isinstance(held, ScriptObject | list | tuple | dict) or id(held) in seen:
+        return
+    seen.add(id(held))
+    parts = held.attributes if isinstance(held, ScriptObject) else held
+    for part in parts.values() if isinstance(parts, dict) else parts:
+        yield from tensors_of(part, seen)
+
+
+def check_state_place(receiver: Any, gpu: int | None) -> None:
+    """See to it that what an object holds is where code for a GPU, or for the CPU, runs.
+
+    Raises:
+        OnGPU, GuardError: as `check_place`.
+    """
+    if MODES.has_gpus:
+        for tensor in tensors_of(receiver):
+            check_place(tensor._array, gpu)
+
+
+def bind_state(receiver: Any, plan: CallPlan, gpu: int | None = None) -> Bound:
     """The trailing arguments of a call, taken apart."""
     paths = plan.state_inputs
     values = [attribute(receiver, path) for path in paths]
-    taking = Taking(known=plan.state_known, of_state=True)
+    taking = Taking(known=plan.state_known, of_state=True, gpu=gpu)
     return bind([f"{SELF}.{path}" for path in paths], values, taking)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.accelerator import ACCELERATOR, block_of, on_gpu
+from tensorscript.base.accelerator import ACCELERATOR, block_of, empty_on_gpu
 from tensorscript.base.array_memory import owner
-from tensorscript.base.errors import GuardError, NoDeviceError, OperatorError
+from tensorscript.base.errors import NoDeviceError, OperatorError
 from tensorscript.base.schema import Schema
 
 from .device import CPU, PLACES, device
@@ -72,9 +72,8 @@ def existing(ordinal: int | None) -> int:
 
 def place_of(array: Array) -> device:
     """Where memory is."""
-    if not MODES.has_gpus or (block := block_of(array)) is None:
-        return CPU
-    return _gpu(block.ordinal)
+    ordinal = gpu_under(array)
+    return CPU if ordinal is None else _gpu(ordinal)
 
 
 def device_of(t: TensorBase) -> device:
@@ -82,37 +81,39 @@ def device_of(t: TensorBase) -> device:
     return place_of(t._array) if MODES.has_gpus else CPU
 
 
-def refuse_gpu(t: TensorBase, what: str) -> None:
-    """Refuse a tensor of a GPU where code for the CPU would compute with it.
+def gpu_under(array: Array) -> int | None:
+    """The number of the GPU in whose memory an array is; None for the CPU."""
+    if not MODES.has_gpus or (block := block_of(array)) is None:
+        return None
+    return block.ordinal
 
-    Raises:
-        GuardError: it is one.
-    """
-    if (where := device_of(t)) is not CPU:
-        raise GuardError(
-            f"{what} is on {where}, and this code is for the CPU: use tensor.cpu(), or call the "
-            "function without compiling it"
-        )
+
+def different_devices(first: str, second: str) -> str:
+    """PyTorch's words for operands on several devices."""
+    return (
+        "Expected all tensors to be on the same device, but found at least two devices, "
+        f"{first} and {second}!"
+    )
 
 
 def array_on(a: Array, ordinal: int | None) -> Array:
     """An array in the memory of a GPU, or of the host for None: itself, or a copy in its strides
     (without gaps, where it has some)."""
-    block = block_of(a)
-    if (None if block is None else block.ordinal) == ordinal:
+    if gpu_under(a) == ordinal:
         return a
     strides = kept_strides(a)
     if ordinal is None:
         return laid_out(np.array(a), strides)
     MODES.has_gpus = MODES.has_readings = True
-    return on_gpu(a, ordinal, [step * a.itemsize for step in strides])
+    made = empty_on_gpu(a.shape, a.dtype, ordinal, [step * a.itemsize for step in strides])
+    made[...] = a
+    return made
 
 
 def beside(made: Array, like: Array) -> Array:
     """New memory on the device where that of `like` is."""
-    if not MODES.has_gpus or (block := block_of(like)) is None:
-        return made
-    return array_on(made, block.ordinal)
+    ordinal = gpu_under(like)
+    return made if ordinal is None else array_on(made, ordinal)
 
 
 def _moved(t: TensorBase, ordinal: int | None) -> Array:
@@ -250,8 +251,5 @@ def _common(declared: Schema, bound: Sequence[Any]) -> device | None:
                 found[where] = None
     if len(found) > 1:
         first, second = sorted(found, key=str, reverse=True)[:2]
-        raise OperatorError(
-            "Expected all tensors to be on the same device, but found at least two devices, "
-            f"{first} and {second}!"
-        )
+        raise OperatorError(different_devices(str(first), str(second)))
     return next(iter(found), CPU if scalars else None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.backends.target import ARCHES
 from tensorscript.base.accelerator import ACCELERATOR
 from tensorscript.base.cuda_driver import STAGE
 from tensorscript.base.errors import InternalError
@@ -47,6 +48,12 @@ class Device:
         """The architecture, such as "sm_90"."""
         found = self._driver.properties(self.ordinal)
         return f"sm_{found.major}{found.minor}"
+
+    @property
+    def architecture(self) -> str:
+        """The newest architecture that we make code for and the device runs."""
+        chip = int(self.chip.removeprefix("sm_"))
+        return max((a for a in ARCHES if int(a[3:]) <= chip), key=lambda a: int(a[3:]))
 
     def __enter__(self) -> Device:
         return self

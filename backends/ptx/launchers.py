@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.accelerator import block_of, empty_on_gpu
 from tensorscript.base.dtypes import DType, bfloat16
 
 from .driver import Device
@@ -76,18 +77,26 @@ class EmulatorLauncher:
 
 @dataclass(frozen=True)
 class Pointer:
-    """Room on the GPU: its address and how many bytes it was allocated with."""
+    """Room on the GPU: its address and how many bytes it was allocated with. Room that is `lent`
+    belongs to an argument."""
 
     address: int
     size: int
+    lent: bool = False
 
 
 class DriverLauncher:
-    """Memory and kernels of a GPU. Room given back is kept for the next call of that size."""
+    """Memory and kernels of a GPU. Room given back is kept for the next call of that size.
 
-    def __init__(self, ptx: str, device: Device) -> None:
+    Args:
+        gives_shared: results go into memory that the GPU and the host share, as those of tensors on
+            the GPU; else into arrays of the host. Arguments in such memory are read where they are.
+    """
+
+    def __init__(self, ptx: str, device: Device, gives_shared: bool = False) -> None:
         self.ptx = ptx
         self.device = device
+        self._gives_shared = gives_shared
         self._spare: dict[int, list[Pointer]] = {}
 
     def _room(self, size: int) -> Pointer:
@@ -99,18 +108,26 @@ class DriverLauncher:
         return self._room(count * dtype.itemsize)
 
     def release(self, handle: Pointer) -> None:
-        self._spare.setdefault(handle.size, []).append(handle)
+        if not handle.lent:
+            self._spare.setdefault(handle.size, []).append(handle)
 
     def upload(self, array: np.ndarray) -> Pointer:
         array = np.ascontiguousarray(array)
+        if (block := block_of(array)) is not None and block.ordinal == self.device.ordinal:
+            return Pointer(array.ctypes.data, array.nbytes, lent=True)
         pointer = self._room(array.nbytes)
         self.device.copy_in(pointer.address, array)
         return pointer
 
     def download(self, handle: Pointer, shape: tuple[int, ...], dtype: DType) -> np.ndarray:
-        array = np.empty(shape, dtype.numpy)
-        self.device.copy_out(array, handle.address)
-        return array
+        if not self._gives_shared:
+            array = np.empty(shape, dtype.numpy)
+            self.device.copy_out(array, handle.address)
+            return array
+        shared = empty_on_gpu(shape, dtype.numpy, self.device.ordinal)
+        self.device.copy(shared.ctypes.data, handle.address, shared.nbytes)
+        self.device.synchronize()
+        return shared
 
     def read(self, handle: Pointer, index: int, dtype: DType) -> Number:
         cell = np.empty(1, dtype.numpy)

@@ -20,15 +20,16 @@ from tensorscript.base.replacing import replacing
 from tensorscript.eager.device import device as Device
 from tensorscript.eager.nn.parameter import Parameter
 from tensorscript.eager.size import Size
+from tensorscript.eager.storages import UntypedStorage
 from tensorscript.eager.tensor import Tensor
 
 from . import pickled
-from .archive import Archive, Records, Source
+from .archive import Archive, Array, Records, Source
 from .checkpoint_writer import CheckpointWriter
 from .legacy_checkpoint import is_legacy_checkpoint, read_legacy_checkpoint
 from .rebuild import CHECKPOINT
 from .storages import StorageTable
-from .tensors import TensorStore, open_private
+from .tensors import Place, TensorStore, on_device, open_private, placed_on
 from .unpickle import unpickle
 from .zip_writer import ZipWriter
 
@@ -42,7 +43,9 @@ def load(
 
     Args:
         f: a path, a binary file object, or the bytes.
-        map_location: where tensors go, whatever place the file names ("cpu" for files of a GPU).
+        map_location: where tensors go, whatever place the file names ("cpu" for files of a GPU); a
+            dict from places in the file to places; or a function of a storage on the CPU and the
+            place, which gives the storage to use, or None.
         weights_only: a checkpoint is always read as if this were set.
         mmap: taken as PyTorch's; a path is always mapped.
 
@@ -55,8 +58,24 @@ def load(
         memory = memoryview(memory).toreadonly()  # the caller's, and not ours to change
     root, records = _read(memory)
     owned = memory if isinstance(memory, memoryview | bytearray) else None
-    place = None if map_location is None else str(Device(map_location))
-    return _Objects(TensorStore(records, owned, place)).make(root)
+    return _Objects(TensorStore(records, owned, _place(map_location))).make(root)
+
+
+def _place(map_location: Any) -> Place:
+    """What `map_location` says, as a function."""
+    if isinstance(map_location, Mapping):
+        table = {str(source): str(target) for source, target in map_location.items()}
+        return lambda memory, location: on_device(memory, table.get(location, location))
+    if not callable(map_location):
+        return placed_on(None if map_location is None else str(Device(map_location)))
+
+    def ask(memory: Array, location: str) -> Array:
+        given = UntypedStorage.of(memory)
+        if (found := map_location(given, location)) is None:
+            return on_device(memory, location)
+        return memory if found is given else found._memory.view(memory.dtype)
+
+    return ask
 
 
 def _read(memory: Source) -> tuple[pickled.Value, Records]:

@@ -31,7 +31,7 @@ from .code import CodeLibrary
 from .debug import DebugInfo
 from .legacy import LegacyLibrary, is_legacy, read_legacy
 from .old_text import parse_old
-from .tensors import TensorStore, open_private
+from .tensors import TensorStore, open_private, placed_on
 
 T = TypeVar("T")
 
@@ -204,7 +204,7 @@ def open_archive(source: Source, device: str | None = None) -> OpenArchive:
     memory = private if isinstance(private, memoryview | bytearray) else None
     if private is source:
         memory = None
-    tensors = TensorStore(contents.archive, memory, device)
+    tensors = TensorStore(contents.archive, memory, placed_on(device))
     version = contents.version
 
     def bring_up_to_date(tree: ast.Module) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Callable
 from typing import IO
 
 import numpy as np
@@ -66,6 +67,31 @@ _NO_GPU = (
     "map_location=torch.device('cpu') to map your storages to the CPU."
 )
 
+Place = Callable[[Array, str], Array]
+"""Puts the memory of a storage where it is to be, given the location that the file names."""
+
+
+def on_device(memory: Array, location: str) -> Array:
+    """The memory of a storage on a device: itself, or a copy.
+
+    Raises:
+        ArchiveError: the device is not there.
+    """
+    try:
+        return array_on(memory, gpu_of(location))
+    except NoDeviceError as error:
+        raise ArchiveError(_NO_GPU) from error
+    except OperatorError as error:
+        raise ArchiveError(
+            f"Attempting to deserialize object on {location}: {error.message}. "
+            "Use map_location='cpu' to map the storages to the CPU."
+        ) from error
+
+
+def placed_on(device: str | None) -> Place:
+    """Everything goes to one device; for None it goes where the file says."""
+    return lambda memory, location: on_device(memory, device or location)
+
 
 class TensorStore:
     """Makes the tensors of one archive.
@@ -73,16 +99,16 @@ class TensorStore:
     Args:
         archive: where the storages are.
         memory: the bytes that the archive was read from, if they may be written.
-        device: where tensors go, whatever location the archive gives; None keeps that.
+        place: puts the memory of a storage where it is to be.
     """
 
     def __init__(
-        self, archive: Records, memory: memoryview | bytearray | None, device: str | None = None
+        self, archive: Records, memory: memoryview | bytearray | None, place: Place
     ) -> None:
         self._archive = archive
         self._memory = None if memory is None else memoryview(memory)
         self._address = 0 if memory is None else np.frombuffer(memory, np.uint8).ctypes.data
-        self._device = device
+        self._place = place
         self._storages: dict[str, tuple[StorageRef, Array]] = {}
         self._tensors: dict[int, tuple[TensorRef, Tensor]] = {}
         self._sparse: dict[int, tuple[SparseRef, Tensor]] = {}
@@ -139,29 +165,12 @@ class TensorStore:
             if known[0].dtype is not ref.dtype or known[0].numel != ref.numel:
                 raise ArchiveError(f"storage {ref.record!r} has two element types or sizes")
             return known[1]
-        ordinal = self._gpu(ref.location)
         # NumPy's own dtype object, not an equal one that names its byte order: compiled code knows
         # arrays by it.
         array = self._writable(load_storage(self._archive, ref)).view(ref.dtype.numpy)
-        array = array_on(array, ordinal)
+        array = self._place(array, ref.location)
         self._storages[ref.record] = (ref, array)
         return array
-
-    def _gpu(self, location: str) -> int | None:
-        """The GPU that a storage goes to, None for the CPU.
-
-        Raises:
-            ArchiveError: the device is not there.
-        """
-        try:
-            return gpu_of(self._device or location)
-        except NoDeviceError as error:
-            raise ArchiveError(_NO_GPU) from error
-        except OperatorError as error:
-            raise ArchiveError(
-                f"Attempting to deserialize object on {self._device or location}: {error.message}. "
-                "Use map_location='cpu' to map the storages to the CPU."
-            ) from error
 
     def _writable(self, array: Array) -> Array:
         """`array`, or the same elements in memory that may be written."""

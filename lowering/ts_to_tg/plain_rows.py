@@ -89,6 +89,7 @@ class PlainRows:
         scalars: those that are taken when no argument is a tensor.
         refuse: refuses tensors by their dtypes and sizes.
         devices: where tensors may be.
+        home: where the arguments are.
     """
 
     b: Builder
@@ -96,6 +97,7 @@ class PlainRows:
     scalars: Rows
     refuse: Refuse | None = None
     devices: frozenset[str] = frozenset(("cpu",))
+    home: str = "cpu"
 
     def call(self, name: str, arguments: list[Value]) -> Value:
         """The result of an operator of the schema table (a tuple for several results).
@@ -208,10 +210,23 @@ class PlainRows:
 
     def _check_devices(self, name: str, arguments: Sequence[Value]) -> None:
         """Leave tensors on devices that this code does not run on to those who refuse them."""
+        if self.home != "cpu" and self._makes_on_cpu(name, arguments):
+            self.b.cannot("tensors on the CPU")
         asked = (a for a in arguments if isinstance(a, Device))
-        for given in (d for d in asked if d.text.partition(":")[0] not in self.devices):
+        for given in (d for d in asked if not self._is_here(d.text)):
             if any("Tensor" in str(r.type) for r in schema(name).returns):
                 self.b.cannot(f"tensors on {given}")
+
+    def _is_here(self, device: str) -> bool:
+        """Whether tensors may be on a device: code for one GPU knows that one only."""
+        return (device if self.home != "cpu" else device.partition(":")[0]) in self.devices
+
+    def _makes_on_cpu(self, name: str, arguments: Sequence[Value]) -> bool:
+        """Whether an operator makes a tensor where no device is asked for and no operand is."""
+        if name.startswith("aten::") and not has_tensor(arguments):
+            named = [a.name for a in schema(name).arguments]
+            return dict(zip(named, arguments, strict=False)).get("device", 0) is None
+        return name == "aten::cpu"
 
     def _check_dtypes(self, name: str, arguments: Sequence[Value]) -> None:
         """Refuse elements that the operator does not take."""

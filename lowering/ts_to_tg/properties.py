@@ -141,7 +141,7 @@ def _num_to_tensor(ev: Evaluator, x: Value) -> Value:
 
 
 _ABSENT = (
-    "cuda", "meta", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
+    "meta", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
     "sparse_csr", "xpu", "xla",
 )  # fmt: skip
 """What no tensor of a compiled program ever is."""
@@ -166,12 +166,13 @@ PROPERTIES: Rows = {
     "prim::shape": _shape,
     "prim::dtype": _dtype_code,
     "prim::is_quantized": lambda ev, x: isinstance(x, QuantizedTensor),
-    "prim::device": lambda ev, x: Device("cpu"),
+    "prim::device": lambda ev, x: Device(ev.rows.home),
     "aten::device": _device,
     "prim::layout": lambda ev, x: 0,
     "prim::requires_grad": lambda ev, x: x.storage in ev.requiring_grad,
     "prim::type": lambda ev, x: x.text.partition(":")[0],
-    "prim::is_cpu": lambda ev, x: True,
+    "prim::is_cpu": lambda ev, x: ev.rows.home == "cpu",
+    "prim::is_cuda": lambda ev, x: ev.rows.home != "cpu",
     **{f"prim::is_{kind}": lambda ev, x: False for kind in _ABSENT},
     "prim::is_sparse": lambda ev, x: isinstance(x, SparseTensor),
     "prim::is_nested": lambda ev, x: isinstance(x, NestedTensor),
@@ -187,7 +188,7 @@ PROPERTIES: Rows = {
     "prim::index": lambda ev, x: None,
     "prim::grad": lambda ev, x: None,
     **{f"aten::is_{kind}": lambda ev, x, *_: False for kind in _NEVER},
-    "aten::get_device": lambda ev, x: -1,
+    "aten::get_device": lambda ev, x: int(ev.rows.home.partition(":")[2] or -1),
     "prim::NumToTensor": _num_to_tensor,
     "prim::tolist": _to_list,
     "prim::EnumName": lambda ev, x: x.member,

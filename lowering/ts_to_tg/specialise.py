@@ -59,6 +59,7 @@ class Options:
     refuse: refuses tensors that an operator does not take, by their dtypes and sizes; rows check
         what they rely on themselves.
     devices: where the program may ask for tensors.
+    home: the device of its arguments. On another than the CPU no tensor may be elsewhere.
     """
 
     default_dtype: DType | None = None
@@ -67,6 +68,7 @@ class Options:
     gradients: bool = True
     refuse: Refuse | None = None
     devices: frozenset[str] = frozenset(("cpu",))
+    home: str = "cpu"
 
 
 @dataclass
@@ -100,7 +102,7 @@ def _run(
     builder.table = TABLES["tensor"]
     evaluator.record.alone = options.alone
     evaluator.rows.refuse = options.refuse
-    evaluator.rows.devices = options.devices
+    evaluator.rows.devices, evaluator.rows.home = options.devices, options.home
     own = Boundary(builder, evaluator)
     if entry not in evaluator.functions:
         builder.cannot(f"no function {entry}")

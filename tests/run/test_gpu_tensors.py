@@ -9,6 +9,7 @@ import copy
 import gc
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -268,6 +269,40 @@ def test_copies_stay(gpu: HostDriver) -> None:
     assert storage.cpu().device.type == "cpu" and len(storage.cuda(1)) == 16
 
 
+def test_files_say_where_tensors_are(gpu: HostDriver, tmp_path: Path) -> None:
+    path = str(tmp_path / "state.pt")
+    weight = ts.arange(6.0, device="cuda:1")
+    ts.save({"weight": weight, "tail": weight[2:], "other": ts.ones(2)}, path)
+    state = ts.load(path)
+    assert state["weight"].get_device() == 1 and state["other"].is_cpu
+    assert state["tail"].data_ptr() == state["weight"].data_ptr() + 8
+    assert state["tail"].tolist() == [2.0, 3.0, 4.0, 5.0]
+    asked: list[Any] = [
+        "cpu", ts.device("cuda"), {"cuda:1": "cpu"}, {"cpu": "cuda:0"},
+        lambda storage, location: storage, lambda storage, location: storage.cuda(0),
+        lambda storage, location: None,
+    ]  # fmt: skip
+    found = [ts.load(path, map_location=where) for where in asked]
+    assert [(f["weight"].get_device(), f["other"].get_device()) for f in found] == [
+        (-1, -1), (0, 0), (-1, -1), (1, 0), (-1, -1), (0, 0), (1, -1),
+    ]  # fmt: skip
+    assert all(f["tail"].tolist() == [2.0, 3.0, 4.0, 5.0] for f in found)
+
+
+def test_archives_load_onto_a_device(gpu: HostDriver, tmp_path: Path) -> None:
+    path, x = str(tmp_path / "module.pt"), ts.randn(2, 3)
+    module = ts.jit.script(ts.nn.Linear(3, 4))
+    expected = module(x)
+    module.save(path)
+    there = ts.jit.load(path, map_location="cuda")
+    assert there.weight.is_cuda and ts.equal(there(x.cuda()).cpu(), expected)
+    there.save(path)
+    assert ts.jit.load(path).weight.is_cuda and ts.jit.load(path, map_location="cpu").weight.is_cpu
+    gpu.count = lambda: 0  # type: ignore[method-assign]  # the file goes to a machine without
+    with pytest.raises(RuntimeError, match=r"please use torch.load with map_location"):
+        ts.jit.load(path)
+
+
 def test_scripts_and_traces_see_devices(gpu: HostDriver) -> None:
     @ts.jit.script
     def where(x: ts.Tensor) -> tuple[bool, ts.device, int, ts.Tensor, ts.Tensor]:
@@ -282,18 +317,79 @@ def test_scripts_and_traces_see_devices(gpu: HostDriver) -> None:
     assert traced(ts.ones(2, device="cuda")).is_cuda and traced(ts.ones(2)).is_cpu
 
 
-def more(x: ts.Tensor) -> ts.Tensor:
-    return x + 1
+def more(x: ts.Tensor, y: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    z = ts.softmax(x * y + ts.zeros(y.size(0), device=x.device), -1)
+    return z, z.sum(-1)
 
 
-def test_compiled_code_refuses_them(gpu: HostDriver) -> None:
-    compiled = ts.compile(more)
-    assert compiled(ts.ones(2)).tolist() == [2.0, 2.0]
-    with pytest.raises(RuntimeError, match="argument 'x' is on cuda:0, and this code is for the"):
-        compiled(ts.ones(2, device="cuda"))
-    module = ts.compile(ts.nn.Linear(2, 2).cuda())
-    with pytest.raises(RuntimeError, match="a tensor that the module holds is on cuda:0"):
-        module(ts.ones(1, 2))
+def test_compiled_functions_run_on_the_gpu(gpu: HostDriver) -> None:
+    x, y = ts.randn(3, 5), ts.randn(5)
+    expected = ts.compile(more, fallback="error")(x, y)
+    for target in ("cpu", "cuda"):
+        compiled = ts.compile(more, target=target, fallback="error")
+        gpu.started.clear()
+        on_host, far = ts.cuda.operators_on_host(), (x.cuda(1), y.cuda(1))
+        for _ in range(2):
+            gpu.copied = 0
+            found = compiled(*far)
+            assert gpu.started and not gpu.copied  # from device memory into device memory
+            for got, wanted in zip(found, expected, strict=True):
+                assert got.device == ts.device("cuda:1")
+                np.testing.assert_allclose(got.cpu().numpy(), wanted.numpy(), 1e-5, 1e-6)
+        assert ts.cuda.operators_on_host() == on_host and len(compiled.stats.native) == 1
+        with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu!"):
+            compiled(x.cuda(), y)
+        with pytest.raises(RuntimeError, match="at least two devices, cuda:1 and cuda:0!"):
+            compiled(x.cuda(1), y.cuda(0))
+
+
+def test_compiled_code_for_both_devices_side_by_side(gpu: HostDriver) -> None:
+    compiled = ts.compile(more, fallback="error")
+    x, y = ts.randn(3, 5), ts.randn(5)
+    assert [t.is_cuda for t in (*compiled(x, y), *compiled(x.cuda(), y.cuda()))] == [
+        False, False, True, True,
+    ]  # fmt: skip
+    strided = compiled(x.t().contiguous().cuda().t(), y.cuda())
+    assert ts.allclose(strided[0].cpu(), compiled(x, y)[0])
+
+
+def test_compiled_modules_run_where_their_weights_are(gpu: HostDriver) -> None:
+    module = ts.nn.Sequential(ts.nn.Linear(3, 4), ts.nn.BatchNorm1d(4), ts.nn.ReLU()).eval()
+    x = ts.randn(5, 3)
+    expected = module(x)
+    compiled = ts.compile(module.cuda(), fallback="error")
+    found = compiled(x.cuda())
+    assert found.is_cuda and gpu.started and ts.allclose(found.cpu(), expected, atol=1e-5)
+    with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu!"):
+        compiled(x)
+
+
+def grown(x: ts.Tensor) -> ts.Tensor:
+    x.add_(1)
+    return x
+
+
+def facts(x: ts.Tensor) -> tuple[bool, bool, int, ts.device, ts.Tensor]:
+    return x.is_cuda, x.is_cpu, x.get_device(), x.device, x + 1
+
+
+def test_compiled_code_writes_to_its_arguments_and_knows_where_it_is(gpu: HostDriver) -> None:
+    compiled, x = ts.compile(grown, fallback="error"), ts.zeros(3, device="cuda")
+    assert compiled(x) is x and x.tolist() == [1.0, 1.0, 1.0] and x._version == 1
+    told = ts.compile(facts, fallback="error")
+    assert told(x)[:4] == (True, False, 0, ts.device("cuda:0"))
+    assert told(ts.zeros(3))[:4] == (False, True, -1, ts.device("cpu"))
+
+
+def leaves(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return x.cpu() + 1, ts.zeros(2)
+
+
+def test_what_leaves_the_gpu_is_interpreted(gpu: HostDriver) -> None:
+    compiled = ts.compile(leaves)
+    assert not any(t.is_cuda for t in compiled(ts.ones(2, device="cuda")))
+    assert compiled.stats.interpreted_calls == 1
+    assert compiled.stats.fallbacks == ["(2:f32): aten::cpu: tensors on the CPU"]
 
 
 def test_what_no_gpu_holds(gpu: HostDriver) -> None:
