@@ -30,11 +30,20 @@ def to_memory(code: Code, dtype: DType, lanes: int, text: str) -> str:
     if dtype is float16:
         return code.let(f"fptrunc {kind} {text} to {stored}")
     if dtype is bfloat16:
-        wide = vector_of("i32", lanes)
-        bits = code.let(f"bitcast {kind} {text} to {wide}")
-        high = code.let(f"lshr {wide} {bits}, {splat(int32, lanes, 16)}")
-        return code.let(f"trunc {wide} {high} to {stored}")
+        return _upper_halves(code, lanes, text)
     return text
+
+
+def _upper_halves(code: Code, lanes: int, text: str) -> str:
+    """Of floats, as integers; of vectors by a shuffle, one of two whole vectors on some CPUs."""
+    kind = register_type(bfloat16, lanes)
+    if lanes == 1:
+        bits = code.let(f"bitcast {kind} {text} to i32")
+        return code.let(f"trunc i32 {code.let(f'lshr i32 {bits}, 16')} to i16")
+    halves = f"<{2 * lanes} x i16>"
+    split = code.let(f"bitcast {kind} {text} to {halves}")
+    picks = ", ".join(f"i32 {2 * k + 1}" for k in range(lanes))
+    return code.let(f"shufflevector {halves} {split}, {halves} poison, <{lanes} x i32> <{picks}>")
 
 
 def _bfloat_to_float(code: Code, lanes: int, text: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emit_harness import Compiled, elementwise, run_te
+from emit_harness import Compiled, elementwise, parse_te, run_te
+
+from tensorscript.backends.llvm.emit import emit_module
+from tensorscript.backends.target import host
 
 SHORT = {
     "f4": "f32", "f8": "f64", "i8": "i64", "i4": "i32", "i2": "i16", "i1": "i8", "u1": "u8",
@@ -137,6 +140,30 @@ def test_bfloat16(width: int) -> None:
     out = np.zeros(37, np.uint16)
     elementwise("a@ * b@ + a@", arrays, ["bf16", "bf16"], out, "bf16", width)
     np.testing.assert_array_equal((out.astype(np.uint32) << 16).view(np.float32), expected)
+
+
+@pytest.mark.parametrize("width", [*WIDTHS, 64])
+def test_rounding_to_bfloat16(width: int) -> None:
+    """To nearest even, subnormals and what becomes infinite too; a NaN has no payload."""
+    random = np.random.default_rng(3)
+    bits = random.integers(0, 2**32, 300, np.uint64).astype(np.uint32)
+    edges = [0, 0x8000, 0x18000, 0x8001, 0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x7F800000, 0x7FA00001]
+    bits[: 2 * len(edges)] = [*edges, *(e | 0x80000000 for e in edges)]
+    a, out = bits.view(np.float32), np.zeros(300, np.uint16)
+    wanted = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    elementwise("bf16(a@)", [a], ["f32"], out, "bf16", width)
+    np.testing.assert_array_equal(out, np.where(np.isnan(a), 0x7FC0, wanted))
+
+
+def test_vectors_of_bfloat16_are_stored_by_one_shuffle() -> None:
+    text = """te.func @k kernel scheduled (a: f32[32], out y: bf16[32]) {
+      te.for v in 0 .. 32 vector {
+        te.store y[v] = bf16(a.f32[v])
+      }
+    }"""
+    emitted = emit_module(parse_te(text), host(), {}, None)
+    assert "shufflevector <64 x i16>" in emitted
+    assert "trunc <32 x i32>" not in emitted
 
 
 @pytest.mark.parametrize("width", WIDTHS)
