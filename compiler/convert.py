@@ -24,11 +24,13 @@ _CLASSES = Classes()
 def schema_of(function: FuncOp, name: str, skip: int) -> Signature:
     """The signature of a function of `ts`, without its first `skip` arguments (`self`)."""
     rows = zip(function.argument_names, function.block.args, function.defaults, strict=True)
+    by_name = {name.data for name in function.keyword_only or ()}
     formals = [
         Formal(
             name.data,
             argument.type,
             default.data if isinstance(default, ValueAttr) else NO_DEFAULT,
+            kwarg_only=name.data in by_name,
         )
         for name, argument, default in rows
     ]

@@ -90,6 +90,7 @@ class CompiledFunction(Inspected):
         self._gpu = gpu
         self._others: dict[int, CompiledFunction] = {}
         self._names = program.names
+        self._by_name_only = any(formal.kwarg_only for formal in self.schema.arguments)
         self._taking = Taking(gpu=gpu) if self._on_gpu else Taking(self._list_specs())
         self.keep: Callable[[Specialisation], None] | None = None
         self._latest: Specialisation | None = None
@@ -117,7 +118,7 @@ class CompiledFunction(Inspected):
         if self.program.asks_gradients:
             self._known.gradients = MODES.grad_enabled
         values = list(args)
-        if kwargs or len(args) != len(self._names):
+        if kwargs or len(args) != len(self._names) or self._by_name_only:
             values = call_values(self.schema, self.program.defaults, args, kwargs)
         try:
             bound = bind(self._names, values, self._taking)
@@ -369,7 +370,7 @@ class CompiledFunction(Inspected):
 
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""
-        if found.flat is None:
+        if found.flat is None or self._by_name_only:
             return None
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}

@@ -99,7 +99,10 @@ def _isinstance(i: Machine, op: Operation, env: Environment) -> None:
 
 def _tuple_index(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.TupleIndexOp)
-    env[op.result] = env[op.argument][env[op.index]]
+    elements, index = env[op.argument], env[op.index]
+    if not -len(elements) <= index < len(elements):
+        raise PrimitiveError("Tuple list index out of range")
+    env[op.result] = elements[index]
 
 
 def _container_index(i: Machine, op: Operation, env: Environment) -> None:

@@ -42,14 +42,16 @@ class TSOp(IRDLOperation):
 @irdl_op_definition
 class FuncOp(TSOp):
     """A function or method. `argument_names`, `defaults` (a ts.value or unit per argument) and the
-    result annotation make its schema; `self` is the first argument of a method. A traced one prints
-    its names as tracing gives them."""
+    result annotation make its schema; `self` is the first argument of a method, and
+    `keyword_only` names those that are given by name alone. A traced one prints its names as
+    tracing gives them."""
 
     name = "ts.func"
     sym_name = prop_def(StringAttr)
     argument_names = prop_def(ArrayAttr[StringAttr])
     defaults = prop_def(ArrayAttr[Attribute])
     return_type = prop_def(Attribute)
+    keyword_only = opt_prop_def(ArrayAttr[StringAttr])
     is_method = opt_prop_def(Attribute)
     is_traced = opt_prop_def(Attribute)
     body = region_def("single_block")

@@ -163,6 +163,8 @@ def lower_function(graph: Draft, signature: Signature, is_method: bool = False) 
         "defaults": ArrayAttr(defaults),
         "return_type": signature.returns[0],
     }
+    if by_name := [StringAttr(a.name) for a in signature.arguments if a.kwarg_only]:
+        properties["keyword_only"] = ArrayAttr(by_name)
     if is_method:
         properties["is_method"] = UnitAttr()
     return ops.FuncOp.create(properties=properties, regions=[Region(block)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
@@ -91,10 +91,13 @@ def _abs(b: Builder, x: Value, *_: Value) -> Value:
     return known(call("abs", x) if x.dtype is float64 else select(x < 0, -x, x))
 
 
+_EMPTY_SUMS: Mapping[str, Value] = {"aten::sum.float": 0.0, "aten::sum.complex": 0j}
+
+
 def _sum(b: Builder, values: list[Value], *_: Value) -> Value:
     if not values:
         # An empty list has lost its element type; the overload says it.
-        return 0.0 if b.operator.endswith(".float") else 0
+        return _EMPTY_SUMS.get(b.operator, 0)
     total = values[0] if isinstance(values[0], float) else add(b, 0, values[0])
     for value in values[1:]:
         total = add(b, total, value)

@@ -164,7 +164,7 @@ def _tuple_index(ev: Evaluator, op: ts.TupleIndexOp, env: Env) -> None:
     if not isinstance(index, int):
         ev.b.cannot("a tuple index that is not known")
     if not -len(elements) <= index < len(elements):
-        ev.b.error("list index out of range")
+        ev.b.error("Tuple list index out of range")
     env[op.result] = elements[index]
 
 

@@ -310,4 +310,11 @@ from typing import Annotated
 def f(n: Annotated[int, "unit"]) -> int:
     return n
 >>> f(1)
+
+=== keyword_only_given_by_position
+def f(x: int, y: int = 3, *, z: int):
+    return x + y - z
+>>> f(1, z=2)
+>>> f(1, 2, z=3)
+>>> f(1, 2, 3)
 """

@@ -335,4 +335,10 @@ def f(x: List[Tensor], y: List[Tensor], t: Tensor):
 >>> f([torch.ones(1)], [torch.zeros(1)], torch.zeros(1))
 >>> f([torch.ones(2)], [torch.ones(2), torch.ones(2)], torch.ones(2))
 >>> f([torch.ones(2)], [torch.ones(2)], torch.ones(1))
+
+=== sums_of_nothing
+def f(a: List[int], b: List[float], c: List[complex], d: List[bool]):
+    return sum(a), sum(b), sum(c), sum(d), str(sum(b))
+>>> f([], [], [], [])
+>>> f([1], [1.0], [1j], [True])
 """

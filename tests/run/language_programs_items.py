@@ -233,4 +233,11 @@ def f(x):
     x[Ellipsis, 0] = 3
     return x[0, Ellipsis], x[Ellipsis]
 >>> f(torch.ones(2, 2))
+
+=== tuple_index_beyond_its_end
+def f(a: Tuple[int, int, int], i: int):
+    return a[i]
+>>> f((1, 2, 3), -1)
+>>> f((1, 2, 3), 3)
+>>> f((1, 2, 3), -4)
 """

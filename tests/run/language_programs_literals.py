@@ -428,4 +428,17 @@ def f(s: str):
 >>> f("-nan")
 >>> f(" 2.5 ")
 >>> f("x")
+
+=== long_constants_of_variables
+def f(n: int):
+    if n > 2:
+        s = "a long text that does not fit into forty columns at all, really"
+    else:
+        s = "c long text that does not fit into forty columns at all, really"
+    t = "another text that does not fit into forty columns at all, really"
+    for i in range(n):
+        t = t + "b"
+    return s + "d long text that does not fit into forty columns at all, really", t
+>>> f(3)
+>>> f(0)
 """

@@ -445,4 +445,21 @@ def f(x: List[int], y: List[float], z: List[bool]):
     return torch.as_tensor(x), torch.tensor(x), torch.as_tensor(y), torch.as_tensor(z)
 >>> f([], [], [])
 >>> f([1], [1.5], [True])
+
+=== ranges_against_their_step
+def f(x, n: int, m: int, v: float):
+    a = torch.arange(n, m)
+    b = torch.arange(x.size(0) - 3)
+    c = torch.arange(v, 0.9, 0.5)
+    return a, b, c, torch.arange(m, n - 1, -2)
+>>> f(torch.ones(4), 0, 2, 0.0)
+>>> f(torch.ones(4), 2, 0, 0.0)
+>>> f(torch.ones(2), 0, 2, 0.0)
+>>> f(torch.ones(4), 0, 2, 1.0)
+>>> f(torch.ones(4), 0, -2, 0.0)
+
+=== range_against_its_known_step
+def f(x):
+    return torch.arange(1.0, 0.9, 1)
+>>> f(T(1))
 """

@@ -160,6 +160,7 @@ OTHER_NODE_PLACES = {
 NOT_READ = {
     "closure_function": "a function that no module holds",
     "fn_closure": "a function that no module holds",
+    "keyword_only_given_by_position": "the text drops the `*` of keyword-only arguments",
     "fn_kwonly": "the text drops the `*` of keyword-only arguments",
     "dataclass_keyword_only": "the text drops the `*` of keyword-only arguments",
     "cls_method_kw": "the text drops the `*` of keyword-only arguments",
