@@ -127,13 +127,26 @@ CONSTRUCTORS: dict[str, Callable[[list[Attribute]], Attribute]] = {
 }
 
 
-_MEMBERS = {"List": 1, "list": 1, "Dict": 2, "dict": 2, "Optional": 1, "Future": 1}
-"""How many types a constructor takes."""
+_ELEMENTS = {"List": 1, "list": 1, "Optional": 1, "Future": 1, "Dict": 2, "dict": 2}
+"""How many types a constructor takes; the others take any number."""
 
 
-def _wrong_count(wanted: int, given: int) -> str:
-    types = "one element type" if wanted == 1 else f"{wanted} element types"
-    return f"expected exactly {types} but found {given}"
+def _check_constructor(full_name: str, count: int, span: Span | None) -> str:
+    """The constructor that a dotted name means, if it takes `count` types.
+
+    Raises:
+        CompileError: there is none, or it takes another number.
+    """
+    name = full_name.rpartition(".")[2]
+    if name not in CONSTRUCTORS and name.startswith("BroadcastingList"):
+        raise CompileError("subscript of Broadcastable list must be a positive integer", span)
+    if name not in CONSTRUCTORS:
+        raise CompileError(f"Unknown type constructor {full_name}", span)
+    wanted = _ELEMENTS.get(name, count)
+    if wanted != count:
+        types = "one element type" if wanted == 1 else f"{wanted} element types"
+        raise CompileError(f"expected exactly {types} but found {count}", span)
+    return name
 
 
 def _dotted(node: ast.expr) -> str:
@@ -145,10 +158,15 @@ def _dotted(node: ast.expr) -> str:
     return ""
 
 
-def _members(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.Tuple):
-        return list(node.elts)
-    return [node]
+def _members(node: ast.Subscript) -> list[ast.expr]:
+    """What stands in the brackets; an empty tuple says something in those of a tuple only."""
+    inside = node.slice
+    is_tuple = _dotted(node.value).lower().endswith("tuple")
+    return (
+        list(inside.elts)
+        if isinstance(inside, ast.Tuple) and (inside.elts or is_tuple)
+        else [inside]
+    )
 
 
 def type_of_syntax(
@@ -177,14 +195,10 @@ def type_of_syntax(
         case ast.BinOp(left, ast.BitOr(), right):
             return typing.make_union([inside(left), inside(right)])
         case ast.Subscript():
-            name = _dotted(node.value).rpartition(".")[2]
-            if name not in CONSTRUCTORS:
-                raise CompileError(f"Unknown type constructor {_dotted(node.value)}", span)
-            members = _members(node.slice)
-            if name.startswith("BroadcastingList"):
-                return ListType(inside(members[0]))
-            if len(members) != _MEMBERS.get(name, len(members)):
-                raise CompileError(_wrong_count(_MEMBERS[name], len(members)), span)
+            if not (full := _dotted(node.value)):
+                raise CompileError("Subscripted type must be a type identifier", span)
+            members = _members(node)
+            name = _check_constructor(full, len(members), span)
             return CONSTRUCTORS[name]([inside(m) for m in members])
         case ast.Name() | ast.Attribute():
             found = lookup(node)
@@ -196,15 +210,26 @@ def type_of_syntax(
             raise CompileError(f"Unknown type name '{_dotted(node)}'", span)
     if isinstance(node, ast.Constant):
         raise _no_type(node.value, span)
-    if (kind := _NO_TYPES.get(type(node))) is not None:
+    if (kind := _NO_TYPES.get(type(_spelled(node)))) is not None:
         raise CompileError(f"Expression of type {kind} cannot be used in a type expression", span)
     raise CompileError(f"Unknown type name '{ast.unparse(node)}'", span)
 
 
-_NO_TYPES: dict[type[ast.expr], str] = {
+_NO_TYPES: dict[type[ast.AST], str] = {
     ast.Call: "apply", ast.List: "list-literal", ast.Tuple: "tuple-literal",
-    ast.Dict: "dict-literal",
+    ast.Dict: "dict-literal", ast.IfExp: "if", ast.And: "and", ast.Or: "or", ast.Not: "not",
+    ast.USub: "unary minus", ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
+    ast.Mod: "%", ast.MatMult: "@", ast.FloorDiv: "//", ast.Pow: "**", ast.BitAnd: "&",
+    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
+"""Kinds of expressions, and of what operators have, by their names in errors."""
+
+
+def _spelled(node: ast.expr) -> ast.AST:
+    """What tells the kind of an expression: the operator of an operation."""
+    return node.op if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp) else node
+
+
 _NO_TYPE_OBJECTS: dict[type, str] = {
     int: "const", float: "const", complex: "const", type(...): "dots", list: "list-literal",
     dict: "dict-literal", tuple: "tuple-literal",
@@ -269,15 +294,8 @@ def _generic(
     classes: ClassTable,
     span: Span | None,
 ) -> Attribute:
-    if name not in CONSTRUCTORS and origin not in (python.Union, types.UnionType):
-        raise CompileError(f"Unknown type constructor {name}", span)
-    inside = [type_of_object(a, classes, span) for a in args if a != ()]
-    if origin is list:
-        return ListType(inside[0])
-    if origin is dict:
-        return make_dict(inside[0], inside[1])
-    if origin is tuple:
-        return TupleType.of(inside)
     if origin in (python.Union, types.UnionType):
-        return typing.make_union(inside)
-    return CONSTRUCTORS[name](inside)
+        return typing.make_union([type_of_object(a, classes, span) for a in args])
+    given = [a for a in args if a != ()]
+    made = CONSTRUCTORS[_check_constructor(name, len(given), span)]
+    return made([type_of_object(a, classes, span) for a in given])
