@@ -162,11 +162,9 @@ def _members(node: ast.Subscript) -> list[ast.expr]:
     """What stands in the brackets; an empty tuple says something in those of a tuple only."""
     inside = node.slice
     is_tuple = _dotted(node.value).lower().endswith("tuple")
-    return (
-        list(inside.elts)
-        if isinstance(inside, ast.Tuple) and (inside.elts or is_tuple)
-        else [inside]
-    )
+    if isinstance(inside, ast.Tuple) and (inside.elts or is_tuple):
+        return list(inside.elts)
+    return [inside]
 
 
 def type_of_syntax(

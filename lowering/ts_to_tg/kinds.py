@@ -61,7 +61,9 @@ def kind_of(value: Value) -> Kind:
             return ("a string",)
         case Text():
             return ("a text",)
-        case FutureValue() | Chosen():
+        case FutureValue():
+            return ("a future",)
+        case Chosen():
             return type(value).__name__, id(value)
     return type(value).__name__, value
 

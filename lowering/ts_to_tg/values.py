@@ -299,8 +299,15 @@ class FutureValue:
 
     value: Value
 
+    @property
+    def elements(self) -> tuple[Value, ...]:
+        return (self.value,)
 
-Compound = TupleValue | ComplexTensor | QuantizedTensor | NestedTensor | SparseTensor
+    def with_elements(self, elements: tuple[Value, ...]) -> FutureValue:
+        return FutureValue(*elements)
+
+
+Compound = TupleValue | FutureValue | ComplexTensor | QuantizedTensor | NestedTensor | SparseTensor
 """Values that are made of others: `elements`, and `with_elements` for one of the same kind."""
 
 

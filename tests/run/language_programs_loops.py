@@ -500,4 +500,75 @@ def f(n: int):
     return x
 >>> f(2)
 >>> f(5)
+
+=== task_of_a_branch
+def g(x: Tensor):
+    return x + 1
+def h(x: Tensor):
+    return x * 2
+def f(x: Tensor, b: bool):
+    if b:
+        task = torch.jit.fork(g, x)
+    else:
+        task = torch.jit.fork(h, x)
+    return task.wait()
+>>> f(T([1.0]), True)
+>>> f(T([3.0]), False)
+
+=== task_of_a_loop
+def g(x: Tensor, n: int):
+    return x + n, [n]
+def f(x: Tensor, n: int):
+    task = torch.jit.fork(g, x, 0)
+    for i in range(n):
+        y, l = torch.jit.wait(task)
+        l.append(i)
+        task = torch.jit.fork(g, y * len(l), i)
+    y, l = torch.jit.wait(task)
+    return y, l
+>>> f(T([1.0]), 3)
+>>> f(T([1.0]), 0)
+
+=== task_whose_result_is_written
+def g(x: Tensor):
+    return x + 1
+def f(x: Tensor, b: bool):
+    a = torch.jit.fork(g, x)
+    c = torch.jit.fork(g, x * 2)
+    if b:
+        task = a
+    else:
+        task = c
+    task.wait().mul_(10)
+    return a.wait(), c.wait(), task.wait()
+>>> f(T([1.0]), True)
+>>> f(T([3.0]), False)
+
+=== task_none
+def g(x: Optional[Tensor]):
+    return x
+def f(x: Tensor, b: bool):
+    if b:
+        task = torch.jit.fork(g, None)
+    else:
+        task = torch.jit.fork(g, x)
+    y = task.wait()
+    if y is None:
+        return x * 5
+    return y
+>>> f(T([1.0]), True)
+>>> f(T([3.0]), False)
+
+=== task_of_argument
+def g(x: Tensor):
+    return x
+def f(x: Tensor, b: bool):
+    y = x + 1
+    task = torch.jit.fork(g, y)
+    if b:
+        task = torch.jit.fork(g, x + 3)
+    y.add_(100)
+    return task.wait(), y
+>>> f(T([1.0]), True)
+>>> f(T([3.0]), False)
 """
