@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -37,22 +38,26 @@ def _constant(i: Machine, op: Operation, env: Environment) -> None:
 
 def _operator(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.OperatorOp)
-    result = call_operator(i, op, tuple(_inputs(op.arguments, env)))
-    if len(op.outputs) != 1:
-        env.update(zip(op.outputs, result or (), strict=True))
+    # Its only groups of operands and results, without the search for them by name: this is where
+    # the interpreter spends its time.
+    result = call_operator(i, op, tuple(_inputs(op.operands, env)))
+    if len(op.results) != 1:
+        env.update(zip(op.results, result or (), strict=True))
         return
+    (output,) = op.results
     kind = type(result)
-    if kind is int and op.outputs[0].type == FLOAT:
+    if kind is int and output.type == FLOAT:
         # `max(3, 2.5)`, `sum([])` of floats: Python keeps the int.
         result = float(result)
-    elif (kind is list or kind is dict) and _is_new(op):
-        result = typed(result, op.outputs[0].type)
-    env[op.outputs[0]] = result
+    elif (kind is list or kind is dict) and _is_new(op.schema.data):
+        result = typed(result, output.type)
+    env[output] = result
 
 
-def _is_new(op: ts.OperatorOp) -> bool:
+@cache
+def _is_new(name: str) -> bool:
     """The operator makes its result, and does not hand out what it was given."""
-    for returned in schema(op.schema.data).returns:
+    for returned in schema(name).returns:
         alias = returned.type.alias
         if returned.type.kind == "var" or not (alias is None or alias.before == ("*",)):
             return False
