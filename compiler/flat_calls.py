@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorscript.backends.cpu.signature import Calling
-from tensorscript.backends.cpu.thunk import constant_slot, default_slot
+from tensorscript.backends.cpu.thunk_reader import constant_slot, default_slot
 from tensorscript.base.dtypes import bfloat16
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (

@@ -16,7 +16,16 @@ import numpy._core as numpy_core
 from tensorscript.base.dtypes import DType
 
 from .signature import ArraySpec, Signature
-from .thunk import CONTIGUOUS_ALIGNED, DATA, DESCR, DIMENSIONS, FLAGS, NDIM, STRIDES, slots_of
+from .thunk_reader import (
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DESCR,
+    DIMENSIONS,
+    FLAGS,
+    NDIM,
+    STRIDES,
+    slots_of,
+)
 
 PYARRAY_EMPTY, SET_HANDLER = 184, 304
 """Indices of PyArray_Empty and PyDataMem_SetHandler in NumPy's C-API table
