@@ -33,7 +33,7 @@ _AS_ANOTHER = frozenset((
 ))  # fmt: skip
 """Operators that depend on their first operand only: others say a shape, a dtype or a device."""
 _HIDDEN = frozenset((
-    "embedding_renorm_", "_no_grad_fill_", "_no_grad_normal_", "_no_grad_uniform_",
+    "_no_grad_fill_", "_no_grad_normal_", "_no_grad_uniform_",
     "_no_grad_zero_",
 ))  # fmt: skip
 """Operators whose writes no gradient is to see: PyTorch calls them with gradients off."""

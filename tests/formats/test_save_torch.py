@@ -120,3 +120,21 @@ def test_pytorch_shows_the_original_source_of_what_we_wrote() -> None:
     original = told[told.index("original code") :]
     assert "test_save_torch.py" in original
     assert "    return z @ y\n           ~~~~~ <--- HERE" in original
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_rows_that_are_shortened_in_place(traced: bool) -> None:
+    """With `max_norm` the weight, which requires a gradient, is written to without one."""
+    module, at = nn.Embedding(4, 3, max_norm=1.0), ts.tensor([1, 3])
+    made = ts.jit.trace(module, at) if traced else ts.jit.script(module)
+    with ts.no_grad():
+        module.weight.fill_(2.0)
+    buffer = io.BytesIO()
+    ts.jit.save(made, buffer)
+    buffer.seek(0)
+    loaded = torch.jit.load(buffer)
+    assert np.allclose(loaded(torch.tensor([1, 3])).detach().numpy(), 3**-0.5)
+    assert np.allclose(loaded.weight.detach().numpy()[:, 0], [2.0, 3**-0.5, 2.0, 3**-0.5])
+    compiled = ts.compile(made, fallback="error")
+    assert np.allclose(compiled(at).detach().numpy(), 3**-0.5)
+    assert np.allclose(module.weight.detach().numpy()[:, 0], [2.0, 3**-0.5, 2.0, 3**-0.5])

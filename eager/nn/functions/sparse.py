@@ -26,7 +26,8 @@ def embedding(
     else:
         at = padding_idx
     if max_norm is not None:
-        ts.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+        input = input.contiguous()
+        ts.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     return ts.embedding(weight, input, at, scale_grad_by_freq, sparse)
 
 
@@ -79,7 +80,8 @@ def embedding_bag(
         )
     code = _bag_mode(mode)
     if max_norm is not None:
-        ts.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+        input = input.contiguous()
+        ts.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
