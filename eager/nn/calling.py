@@ -168,8 +168,24 @@ class Hooked:
         return add_hook(self._forward_hooks, hook, prepend, marks)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Keep a hook for gradients; eager mode records none, so it is never called."""
-        self.__dict__["_is_full_backward_hook"] = True
+        """Keep a hook for gradients; eager mode records none, so it is never called.
+
+        Raises:
+            RuntimeError: the module has hooks of `register_backward_hook`.
+        """
+        return self._add_backward_hook(hook, prepend, is_full=True)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """As `register_full_backward_hook`, of the former kind: a module has hooks of one kind."""
+        return self._add_backward_hook(hook, False, is_full=False)
+
+    def _add_backward_hook(self, hook: Hook, prepend: bool, is_full: bool) -> RemovableHandle:
+        if self.__dict__.setdefault("_is_full_backward_hook", None) is (not is_full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single "
+                "Module. Please use only one of them."
+            )
+        self.__dict__["_is_full_backward_hook"] = is_full
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -186,6 +202,11 @@ class Hooked:
         return add_hook(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was "
+                "previously registered via register_state_dict_post_hook"
+            )
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:

@@ -218,6 +218,29 @@ def type_before_parametrizations(module: Module) -> type:
     return kind.__bases__[0] if is_parametrized(module) else kind
 
 
+def _check_inverse(parametrization: Any, mapped: Tensor, before: Tensor, place: str) -> None:
+    """Raise unless a parametrization that others follow inverts to one tensor of the same kind."""
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        found = parametrization.right_inverse(mapped)
+    except NotImplementedError:
+        return
+    if not isinstance(found, Tensor):
+        kind = type(found).__name__
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {kind}")
+    for what, have, want in (
+        ("dtype", found.dtype, before.dtype),
+        ("shape", found.shape, before.shape),
+    ):
+        if have != want:
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {what} "
+                f"as {place}, unless the `unsafe` flag is enabled.\n"
+                f"{place}.{what}: {want}\nreturned {what}: {have}"
+            )
+
+
 def register_parametrization(
     module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> M:
@@ -234,7 +257,9 @@ def register_parametrization(
         made: Any = module.parametrizations
         if not unsafe:
             before = getattr(module, tensor_name)
-            _same_kind(parametrization(before), before)
+            mapped = parametrization(before)
+            _same_kind(mapped, before)
+            _check_inverse(parametrization, mapped, before, f"module.{tensor_name}")
         made[tensor_name].append(parametrization)
         made[tensor_name].unsafe |= unsafe
         return module

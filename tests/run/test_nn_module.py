@@ -71,6 +71,25 @@ def test_hooks_run_around_forward_and_can_be_removed() -> None:
     assert m(x).item() == 3.0
 
 
+def test_backward_hooks_are_of_one_kind() -> None:
+    """They are kept and never called; a module that has some is not traced."""
+    module = nn.Linear(1, 1)
+    handle = module.register_backward_hook(lambda *_: None)
+    with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+        module.register_full_backward_hook(lambda *_: None)
+    with pytest.raises(ValueError, match="backward hooks assigned can't be compiled"):
+        ts.jit.trace(module, ts.ones(1, 1))
+    handle.remove()
+    assert ts.jit.trace(module, ts.ones(1, 1)) is not module
+
+
+def test_a_public_hook_of_states_is_not_a_private_one_as_well() -> None:
+    module, hook = nn.Linear(1, 1), lambda *_: None
+    module.register_state_dict_post_hook(hook)
+    with pytest.raises(RuntimeError, match="previously registered via register_state_dict_post"):
+        module._register_state_dict_hook(hook)
+
+
 def test_hooks_of_all_modules() -> None:
     seen: list[Any] = []
     with register_module_forward_hook(lambda m, args, out: seen.append(type(m))):

@@ -97,6 +97,31 @@ class Doubled(ts.nn.Module):
         return x / 2
 
 
+@pytest.mark.parametrize(
+    ("inverse", "text"),
+    [
+        (lambda x: (x, x), "right_inverse must return a tensor. Got: tuple"),
+        (lambda x: x.bool(), "must have the same dtype as module.weight"),
+        (lambda x: x[:-1], "must have the same shape as module.weight"),
+    ],
+)
+def test_a_second_parametrization_inverts_to_its_kind(
+    inverse: Callable[[Any], Any], text: str
+) -> None:
+    class Wrong(Doubled):
+        def right_inverse(self, x: ts.Tensor) -> Any:
+            return inverse(x)
+
+    layer = ts.nn.Linear(3, 3)
+    register = ts.nn.utils.parametrize.register_parametrization
+    register(layer, "weight", Symmetric())
+    with pytest.raises(ValueError, match=text):
+        register(layer, "weight", Wrong())
+    assert len(layer.parametrizations.weight) == 1
+    register(layer, "weight", Wrong(), unsafe=True)
+    assert len(layer.parametrizations.weight) == 2
+
+
 def test_a_users_parametrizations_are_chained_assigned_and_removed() -> None:
     parametrize = ts.nn.utils.parametrize
     layer = ts.nn.Linear(3, 3)
