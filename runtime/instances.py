@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from tensorscript.dialects.ts import types as t
-from tensorscript.dialects.ts.typing import is_subtype, is_told
+from tensorscript.dialects.ts.typing import is_named_tuple, is_subtype, is_told
 from tensorscript.eager.device import device
 from tensorscript.eager.random import Generator
 from tensorscript.eager.tensor import Tensor
@@ -61,6 +61,7 @@ def is_instance(value: Any, type_: Attribute, fulfils: Fulfils = _by_name) -> bo
             return (
                 isinstance(value, tuple)
                 and len(value) == len(type_.elements)
+                and (not is_named_tuple(type_) or _fields(value) == type_.field_names)
                 and all(map(inner, value, type_.elements))
             )
         case t.ClassType():
@@ -72,6 +73,11 @@ def is_instance(value: Any, type_: Attribute, fulfils: Fulfils = _by_name) -> bo
         case t.EnumType():
             return isinstance(value, EnumValue) and value.class_name == type_.class_name.data
     return isinstance(value, _PYTHON.get(type(type_), ()))
+
+
+def _fields(value: tuple[Any, ...]) -> tuple[str, ...]:
+    fields: tuple[str, ...] = getattr(value, "_fields", ())
+    return fields
 
 
 def _is_container(

@@ -211,8 +211,8 @@ class HookedModule(Sugared):
 
 @dataclass
 class ModuleClass(Sugared):
-    """A class of modules: only its static methods are of the language. Of one that is ignored
-    nothing is."""
+    """A class of modules: only its static methods are of the language. Of one that is ignored, or
+    of an interface, nothing is."""
 
     kind = "python value of type 'type'"
     python: type

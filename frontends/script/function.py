@@ -338,8 +338,16 @@ def _compiled(program: Program, definition: Definition) -> Compiled:
 
 
 def declared_signature(program: Program, definition: Definition, self_type: Attribute) -> Signature:
-    """The signature that a method of an interface declares; its body says nothing."""
+    """The signature that a method of an interface declares; its body says nothing.
+
+    Raises:
+        CompileError: the body does not end in `pass`, so that it seems to say something.
+    """
     emitter = FunctionEmitter(program, definition.resolver, definition.source.text, definition.name)
+    tree = definition.source.tree
+    if not isinstance(tree.body[-1], ast.Pass):
+        text = "interfaces declarations should contain 'pass' statement."
+        raise emitter.error(text, emitter.span(tree))
     formals = emitter._formals(definition)
     formals[0] = Formal(formals[0].name, self_type)
     returned = emitter._return_type(definition)

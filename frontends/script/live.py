@@ -18,7 +18,13 @@ from typing import Any
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef
-from tensorscript.dialects.ts.types import INFERRED_TENSOR, ClassType, EnumType, TupleType
+from tensorscript.dialects.ts.types import (
+    INFERRED_TENSOR,
+    ClassType,
+    EnumType,
+    InterfaceType,
+    TupleType,
+)
 
 from .callables import (
     Builtin,
@@ -283,6 +289,8 @@ class World(LiveClasses):
                 m.name: EnumRef(type_.class_name.data, m.name) for m in _members(cls)
             }
             return EnumClass(type_, members)
+        if isinstance(type_, InterfaceType):
+            return ModuleClass(cls, lambda key: None)  # nothing makes one
         assert isinstance(type_, ClassType)
         return PythonClass(type_)
 

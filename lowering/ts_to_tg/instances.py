@@ -10,7 +10,7 @@ from tensorscript.base.dtypes import bool_ as tt_bool
 from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import Device, EnumRef
-from tensorscript.dialects.ts.typing import is_subtype, is_told
+from tensorscript.dialects.ts.typing import is_named_tuple, is_subtype, is_told
 
 from .element_kinds import of_dict_type, of_type
 from .elements import as_expr
@@ -54,7 +54,7 @@ def is_instance(ev: Evaluator, value: Value, type_: Attribute, is_cast: bool = F
         return (
             isinstance(value, TupleValue)
             and len(value.elements) == len(type_.elements)
-            and _short(value.class_name) == _short(type_.class_name.data)
+            and (not is_named_tuple(type_) or value.fields == type_.field_names)
             and all(map(inner, value.elements, type_.elements))
         )
     if isinstance(type_, tt.AnyListType):
@@ -104,11 +104,6 @@ def _is_told_by(values: Sequence[Value], type_: Attribute) -> bool:
     if isinstance(type_, tt.OptionalType):
         return 0 < sum(v is None for v in values) < len(values) and is_told(type_.element)
     return not values or is_told(type_)
-
-
-def _short(class_name: str) -> str:
-    """A class by its own name: what the caller gives is not qualified."""
-    return class_name.rpartition(".")[2]
 
 
 def _scalar_test(dtype: object) -> Callable[[Value], bool]:

@@ -494,4 +494,46 @@ def f(n: int):
 >>> f(2)
 >>> f(0)
 >>> f(-3)
+
+=== interface_with_a_body
+@torch.jit.interface
+class One:
+    def one(self, x: int) -> int:
+        return x
+class Impl:
+    def __init__(self):
+        self.k = 2
+    def one(self, x: int) -> int:
+        return x * self.k
+def inner(o: One, x: int) -> int:
+    return o.one(x)
+def f(n: int):
+    return inner(Impl(), n)
+>>> f(5)
+
+=== interface_with_a_docstring
+@torch.jit.interface
+class One:
+    def one(self, x: int) -> int:
+        '''What it does.'''
+        pass
+class Impl:
+    def __init__(self):
+        self.k = 2
+    def one(self, x: int) -> int:
+        return x * self.k
+def inner(o: One, x: int) -> int:
+    return o.one(x)
+def f(n: int):
+    return inner(Impl(), n)
+>>> f(5)
+
+=== interface_constructed
+@torch.jit.interface
+class One:
+    def one(self, x: int) -> int:
+        pass
+def f(n: int):
+    return One().one(n)
+>>> f(5)
 """

@@ -514,4 +514,20 @@ def f(a: int):
         p = Q(a * 2)
     return p.x
 >>> f(3)
+
+=== named_tuples_asked_for
+class N(NamedTuple):
+    a: int
+class Same(NamedTuple):
+    a: int
+class Other(NamedTuple):
+    b: int
+def asked(x: Any) -> List[bool]:
+    of_fields = [isinstance(x, N), isinstance(x, Same), isinstance(x, Other)]
+    return of_fields + [torch.jit.isinstance(x, Tuple[int]), isinstance(x, tuple)]
+def f(x: Any, n: int):
+    return asked(x), asked(N(n)), asked(Same(n)), asked(Other(n)), asked((n,)), asked(n)
+>>> f(1, 2)
+>>> f((1,), 2)
+>>> f(N(1), 2)
 """

@@ -91,6 +91,7 @@ OTHER_WORDS = {
     "texts_of_integers": "the text of C++'s stoll",
     "texts_of_floats": "the text of C++'s stod",
     "class_linked": "another of two faults is found first",
+    "interface_constructed": "PyTorch compiles the interface as a class",
     "typeof": "what Python gave is no value of scripts",
     "ignored_function_gives_another_type": "the text of pybind11",
 }
@@ -104,6 +105,8 @@ OTHER_PLACES = {
     "bare_optional_isinstance": "PyTorch shows no place",
     "bare_tuple_annotation": "PyTorch shows no place",
     "class_linked": "another of two faults is found first",
+    "interface_constructed": "PyTorch compiles the interface as a class",
+    "interface_with_a_body": "PyTorch refuses it where it stands",
     "comment_of_variable": "PyTorch does not say in which file",
     "comment_of_variable_and_signature": "PyTorch shows no place",
     "comment_on_def_line": "PyTorch does not say in which file",
