@@ -1,5 +1,5 @@
 """Machine code for CPUs and GPUs; as `torch.backends`, the libraries that PyTorch would use."""
 
-from . import cudnn, mkldnn, mps
+from . import cuda, cudnn, mkldnn, mps
 
-__all__ = ["cudnn", "mkldnn", "mps"]
+__all__ = ["cuda", "cudnn", "mkldnn", "mps"]

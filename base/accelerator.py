@@ -132,7 +132,9 @@ def empty_on_gpu(
     shape: Sequence[int], dtype: np.dtype[Any], ordinal: int, strides: Sequence[int] | None = None
 ) -> Array:
     """An array in memory of a GPU that is not initialised, in rows or in the given strides (bytes,
-    without gaps)."""
-    memory = np.asarray(ACCELERATOR.block(ordinal, math.prod(shape) * dtype.itemsize))
-    steps = None if strides is None else tuple(strides)
-    return np.ndarray(tuple(shape), dtype, memory, 0, steps)
+    none of them negative)."""
+    size = math.prod(shape) * dtype.itemsize
+    if size and strides is not None:
+        size = dtype.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    memory = np.asarray(ACCELERATOR.block(ordinal, size))
+    return np.ndarray(tuple(shape), dtype, memory, 0, None if strides is None else tuple(strides))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
+from tensorscript.base.accelerator import ACCELERATOR
 from tensorscript.base.dtypes import DType, bfloat16, float16, float32, float64
 from tensorscript.base.errors import ArgumentError, OperatorError
 from tensorscript.base.schema import Schema
@@ -142,7 +143,7 @@ class autocast(ContextDecorator):
     """Within the `with` block, or the decorated function, operators choose their dtype.
 
     Args:
-        device_type: "cpu"; "cuda" is disabled with a warning, since no device is there.
+        device_type: "cpu"; "cuda" is disabled with a warning: operators compute on the CPU.
         dtype: bfloat16 (the default) or float16.
         enabled: False ends an outer autocast.
         cache_enabled: accepted; casts are not kept.
@@ -165,7 +166,8 @@ class autocast(ContextDecorator):
                 f"User specified an unsupported autocast device_type '{device_type}'"
             )
         if enabled and device_type == "cuda":
-            warnings.warn("CUDA is not available. Disabling autocast.", stacklevel=2)
+            missing = "Autocast of GPUs" if ACCELERATOR.driver.count() else "CUDA"
+            warnings.warn(f"{missing} is not available. Disabling autocast.", stacklevel=2)
             enabled = False
         chosen = dtype or bfloat16
         if enabled and chosen not in (bfloat16, float16):

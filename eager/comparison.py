@@ -28,6 +28,7 @@ class _Terms:
     rtol: float | None
     atol: float | None
     equal_nan: bool
+    check_device: bool
     check_dtype: bool
     check_stride: bool
     msg: str | Callable[[str], str] | None
@@ -64,8 +65,8 @@ def assert_close(
         actual, expected: tensors, arrays or numbers of one shape; or sequences or mappings of them.
         rtol, atol: tolerances; by default those of the dtype (of the wider tolerance of two).
         equal_nan: whether NaN equals NaN.
-        allow_subclasses, check_device, check_layout: taken; there is one class of tensors, all
-            are strided and on the CPU.
+        allow_subclasses, check_layout: taken; there is one class of tensors, all are strided.
+        check_device: whether tensors have to be on one device.
         check_dtype, check_stride: whether dtypes, or strides, have to be equal.
         msg: what to say instead, or what makes that of the usual text.
 
@@ -74,7 +75,7 @@ def assert_close(
     """
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or unspecified.")
-    terms = _Terms(rtol, atol, equal_nan, check_dtype, check_stride, msg)
+    terms = _Terms(rtol, atol, equal_nan, check_device, check_dtype, check_stride, msg)
     _compare_all(actual, expected, terms)
 
 
@@ -96,9 +97,12 @@ def _compare_all(actual: Any, expected: Any, terms: _Terms) -> None:
 
 
 def _compare(actual: Any, expected: Any, terms: _Terms) -> None:
-    a, b = (as_tensor(converted(x)) for x in (actual, expected))
+    one, other = (as_tensor(converted(x)) for x in (actual, expected))
+    a, b = one.cpu(), other.cpu()
     are_tensors = isinstance(actual, TensorBase) and isinstance(expected, TensorBase)
     _require_same("shape", tuple(a.shape), tuple(b.shape), (a.shape, b.shape), terms)
+    if terms.check_device and are_tensors:
+        _require_same("device", one.device, other.device, (one.device, other.device), terms)
     if terms.check_dtype and are_tensors:
         _require_same("dtype", a.dtype, b.dtype, (a.dtype, b.dtype), terms)
     if terms.check_stride and are_tensors:

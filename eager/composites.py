@@ -209,7 +209,7 @@ def _basis(a: Any, count: int, rounds: int, centre: Any) -> Any:
         left = a if centre is None else a - centre
         return op("matmul", left.mH if turned else left, x)
 
-    columns = op("randn", [a.shape[-1], count], dtype=a.dtype)
+    columns = op("randn", [a.shape[-1], count], dtype=a.dtype, device=a.device)
     found = op("linalg_qr", product(columns))[0]
     for _ in range(rounds):
         found = op("linalg_qr", product(found, turned=True))[0]

@@ -109,8 +109,8 @@ def _extremum(name: str, upper: bool) -> Face:
 
 
 def _count(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None) -> Any:
-    ones = op("ones", list(input.shape), dtype=int64) if mask is None else _mask(input, mask)
-    return op("sum", ones, _dims(dim, input.dim()), keepdim)
+    counted = op("ones_like", input, dtype=int64) if mask is None else _mask(input, mask)
+    return op("sum", counted, _dims(dim, input.dim()), keepdim)
 
 
 def mean(

@@ -104,8 +104,13 @@ def array_on(a: Array, ordinal: int | None) -> Array:
     strides = kept_strides(a)
     if ordinal is None:
         return laid_out(np.array(a), strides)
+    return _copied(a, ordinal, [step * a.itemsize for step in strides])
+
+
+def _copied(a: Array, ordinal: int, strides: Sequence[int]) -> Array:
+    """A copy in memory of a GPU, in strides in bytes."""
     MODES.has_gpus = MODES.has_readings = True
-    made = empty_on_gpu(a.shape, a.dtype, ordinal, [step * a.itemsize for step in strides])
+    made = empty_on_gpu(a.shape, a.dtype, ordinal, strides)
     made[...] = a
     return made
 
@@ -116,15 +121,14 @@ def beside(made: Array, like: Array) -> Array:
     return made if ordinal is None else array_on(made, ordinal)
 
 
-def _moved(t: TensorBase, ordinal: int | None) -> Array:
-    """The memory of a tensor on a device.
+def _check_movable(t: TensorBase) -> None:
+    """Refuse to put a tensor on a GPU that is not stored as it shows itself.
 
     Raises:
-        OperatorError: a tensor that is not stored as it shows itself would go to a GPU.
+        OperatorError: it is one.
     """
-    if ordinal is not None and (t._sparse or t._quantizer or t._lengths is not None):
+    if t._sparse or t._quantizer or t._lengths is not None:
         raise OperatorError("sparse, quantized and nested tensors live on the CPU only")
-    return array_on(t._array, ordinal)
 
 
 def placed(t: Any, where: Where) -> Any:
@@ -136,7 +140,9 @@ def placed(t: Any, where: Where) -> Any:
     ordinal = None if where is None or where is CPU else gpu_of(where)
     if ordinal is None and not MODES.has_gpus:
         return t
-    if (memory := _moved(t, ordinal)) is t._array:
+    if ordinal is not None:
+        _check_movable(t)
+    if (memory := array_on(t._array, ordinal)) is t._array:
         return t
     made = make(memory, t.dtype)
     made._sign, made._lengths = t._sign, t._lengths
@@ -202,26 +208,26 @@ def between_devices(declared: Schema, run: Kernel) -> Kernel:
         where = _common(declared, bound)
         if where is None and target is not None:
             where = PLACES[-1]
-        result = run(*bound)
         if where is None or where.type == "cpu":
-            return result
+            return run(*bound)
+        held = [owner(t._array) for t in _tensors(bound)]
+        result = run(*bound)
         told = declared.full_name in _TOLD or (target is not None and bound[target] is not None)
-        if declared.is_mutable:
-            ACCELERATOR.on_host += 1
-        elif not told:
-            _put_beside(result, _tensors(bound), gpu_of(where))
+        moved = not told and _put_beside(result, held, existing(where.index))
+        ACCELERATOR.on_host += moved or declared.is_mutable
         return result
 
     return checked
 
 
-def _put_beside(result: Any, operands: Iterator[TensorBase], ordinal: int | None) -> None:
-    """Put what an operator made on a GPU; views of operands stay in their memory."""
-    held = {id(owner(t._array)) for t in operands}
-    fresh = [t for t in _tensors((result,)) if id(owner(t._array)) not in held]
+def _put_beside(result: Any, held: Sequence[Array], ordinal: int) -> bool:
+    """Put what an operator made on a GPU, and say whether there was any. Views of operands, whose
+    memory is `held`, stay in it."""
+    fresh = [t for t in _tensors((result,)) if all(owner(t._array) is not a for a in held)]
     for t in fresh:
-        t._array = _moved(t, ordinal)
-    ACCELERATOR.on_host += bool(fresh)
+        _check_movable(t)
+        t._array = _copied(t._array, ordinal, t._array.strides)
+    return bool(fresh)
 
 
 def _tensors(values: Any) -> Iterator[TensorBase]:

@@ -28,7 +28,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         )
     given = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = MODES.default_dtype if given is None else given.dtype
-    made = [v if isinstance(v, Tensor) else tensor(v, dtype=dtype) for v in values]
+    where = None if given is None else given.device
+    made = [v if isinstance(v, Tensor) else tensor(v, dtype=dtype, device=where) for v in values]
     return tuple(ts.broadcast_tensors(*made))
 
 

@@ -6,15 +6,20 @@ that runs on one.
 
 from __future__ import annotations
 
+import gc
 import struct
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tensorscript.backends.ptx.emulate import Emulator
+from tensorscript.base.accelerator import ACCELERATOR
 from tensorscript.base.cuda_driver import Properties, Sizes
+from tensorscript.eager.modes import MODES
 
 _POINTER_BYTES = 8
 
@@ -105,3 +110,16 @@ class HostDriver:
         if parameter.type.startswith("f"):
             return struct.unpack({4: "<f", 8: "<d", 2: "<e"}[len(raw)], raw)[0]
         return int.from_bytes(raw, "little")
+
+
+@contextmanager
+def host_gpus() -> Iterator[HostDriver]:
+    """Within, the machine has two such GPUs."""
+    driver = HostDriver()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"driver": driver, "current": 0, "allocated": {}, "most": {}}.items():
+            patch.setattr(ACCELERATOR, name, value)
+        for name in ("has_gpus", "has_readings"):
+            patch.setattr(MODES, name, getattr(MODES, name))
+        yield driver
+        gc.collect()

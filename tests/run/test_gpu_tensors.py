@@ -14,24 +14,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from host_driver import HostDriver
+from host_driver import HostDriver, host_gpus
 
 import tensorscript as ts
-from tensorscript.base.accelerator import ACCELERATOR
 from tensorscript.base.errors import NoDeviceError, OperatorError
-from tensorscript.eager.modes import MODES
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostDriver]:
+def gpu() -> Iterator[HostDriver]:
     """A machine with two GPUs."""
-    driver = HostDriver()
-    for name, value in {"driver": driver, "current": 0, "allocated": {}, "most": {}}.items():
-        monkeypatch.setattr(ACCELERATOR, name, value)
-    for name in ("has_gpus", "has_readings"):
-        monkeypatch.setattr(MODES, name, getattr(MODES, name))
-    yield driver
-    gc.collect()
+    with host_gpus() as driver:
+        yield driver
 
 
 def test_without_a_gpu_nothing_pretends() -> None:
@@ -390,6 +383,19 @@ def test_what_leaves_the_gpu_is_interpreted(gpu: HostDriver) -> None:
     assert not any(t.is_cuda for t in compiled(ts.ones(2, device="cuda")))
     assert compiled.stats.interpreted_calls == 1
     assert compiled.stats.fallbacks == ["(2:f32): aten::cpu: tensors on the CPU"]
+
+
+def test_libraries_of_tensors_follow(gpu: HostDriver) -> None:
+    x = ts.rand(3, device="cuda")
+    normal = ts.distributions.Normal(x, 1.0)
+    assert normal.sample().is_cuda and normal.log_prob(x).is_cuda
+    assert ts.masked.var(x, 0).is_cuda and ts.svd_lowrank(x.reshape(1, 3))[1].is_cuda
+    ts.testing.assert_close(x, x.clone())
+    with pytest.raises(AssertionError, match="attribute 'device' do not match: cuda:0 != cpu"):
+        ts.testing.assert_close(x, x.cpu())
+    ts.testing.assert_close(x, x.cpu(), check_device=False)
+    with pytest.warns(UserWarning, match="Autocast of GPUs is not available"):
+        ts.autocast("cuda")
 
 
 def test_what_no_gpu_holds(gpu: HostDriver) -> None:
