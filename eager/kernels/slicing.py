@@ -80,6 +80,11 @@ def split_with_sizes(self: Any, sizes: Sequence[int], dim: int = 0) -> list[Any]
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={list(sizes)}"
         )
+    if any(size < 0 for size in sizes):
+        raise OperatorError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={list(sizes)}"
+        )
     ends = np.cumsum(sizes).tolist()
     return [slice_(self, dim, e - s, e) for s, e in zip(sizes, ends, strict=True)]
 

@@ -16,11 +16,12 @@ from tensorscript.base.source import Span
 from .annotations import NOT_FOUND
 from .callables import Builtin, Function
 from .contexts import CONTEXTS
+from .emission import Emission
 from .function import FunctionEmitter
 from .live import Namespace
 from .live_functions import LiveFunctions, LiveResolver
 from .python_names import qualified_name
-from .values import Sugared
+from .values import Args, Kwargs, Sugared
 
 _ROOT = "__torch__."
 _MANGLED = re.compile(r"___torch_mangle_\d+\.")
@@ -34,9 +35,20 @@ class _TorchSeen(Namespace):
     """
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # text is only ever emitted by FunctionEmitter
-        if has_operator(f"aten::{name}") and not hasattr(self.module, name):
+        if not has_operator(f"aten::{name}"):
+            return super().attr(em, span, name)
+        if not hasattr(self.module, name):
             return Builtin(f"aten::{name}")
-        return super().attr(em, span, name)
+        found = super().attr(em, span, name)
+        return _NamedTwice(found.module, found.world) if isinstance(found, Namespace) else found
+
+
+class _NamedTwice(Namespace):
+    """A Python module that has an operator's name: `torch.cpu(x)`."""
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        name = self.module.__name__.rpartition(".")[2]
+        return Builtin(f"aten::{name}").call(em, span, args, kwargs)
 
 
 class NamedObjects(LiveResolver):

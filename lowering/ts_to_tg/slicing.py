@@ -110,12 +110,24 @@ def slice_at(
     return view(x, shape, at, strides)
 
 
+def _first(b: Builder, start: Value, size: Expr) -> Expr:
+    """Where a part begins, counted from either end, within -size <= start (checked)."""
+    e = as_expr(b.item(start) if isinstance(start, Tensor) else start)
+    is_counter = e.op == "var" and str(e.value) in b.bounds
+    if is_counter or known(binary("ge", e, 0)) is True:
+        return e
+    b.check(known(binary("ge", e + size, 0)), f"start out of range (got {e} of {size})")
+    if e.op == "const":
+        return size + e
+    return as_expr(b.scalar_of(b.scalar_operand(select(e < 0, e + size, e))))
+
+
 def narrow(b: Builder, x: Tensor, dim: Value, start: Value, length: Value, *_: Value) -> Tensor:
     d = dimension(b, dim, x.rank)
-    first = as_expr(b.item(start) if isinstance(start, Tensor) else start)
-    size = size_of(length)
-    if first.op == "const" and int(str(first.value)) < 0:
-        first = x.shape[d] + first
+    return _part(b, x, d, _first(b, start, x.shape[d]), size_of(length))
+
+
+def _part(b: Builder, x: Tensor, d: int, first: Expr, size: Expr) -> Tensor:
     b.check(
         known(binary("le", first + size, x.shape[d])),
         f"start ({first}) + length ({size}) exceeds dimension size ({x.shape[d]}).",
@@ -138,9 +150,9 @@ def split_sizes(b: Builder, x: Tensor, sizes: Value, dim: Value = 0, *_: Value) 
         f" at dimension {d}), but got split_sizes={sizes}",
     )
     out, start = [], const(0)
-    for size in sizes:
-        out.append(narrow(b, x, d, start, size))
-        start = simplify(start + size_of(size))
+    for size in map(size_of, sizes):
+        out.append(_part(b, x, d, start, size))
+        start = simplify(start + size)
     return out
 
 

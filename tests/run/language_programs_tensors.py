@@ -462,4 +462,29 @@ def f(x, n: int, m: int, v: float):
 def f(x):
     return torch.arange(1.0, 0.9, 1)
 >>> f(T(1))
+
+=== parts_from_either_end
+def f(x, n: int, m: int):
+    y = x.narrow(0, n, m)
+    return y + x.narrow(0, x.size(0) - 2, 1), x.narrow(0, -1, 1)
+>>> f(T([1.0, 2.0, 3.0, 4.0]), 1, 2)
+>>> f(T([1.0, 2.0, 3.0, 4.0]), -1, 1)
+>>> f(T([1.0, 2.0, 3.0, 4.0]), -4, 4)
+>>> f(T([1.0, 2.0, 3.0, 4.0]), -5, 1)
+>>> f(T([1.0, 2.0, 3.0, 4.0]), 3, 2)
+>>> f(T([1.0]), 0, 1)
+
+=== parts_of_negative_sizes
+def f(x, a: int, b: int):
+    p, q = x.split([a, b])
+    return p.sum() - q.sum()
+>>> f(torch.ones(4), 3, 1)
+>>> f(torch.ones(4), 0, 4)
+>>> f(torch.ones(4), -1, 5)
+>>> f(torch.ones(4), 3, 2)
+
+=== copies_by_device
+def f(x):
+    return x.cpu() + x.to("cpu")
+>>> f(T([1.0]))
 """
