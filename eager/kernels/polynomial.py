@@ -30,7 +30,7 @@ class Family:
 
     def __call__(self, x: Array, degree: Array) -> Float:
         n = np.trunc(degree.astype(np.float64))
-        n = np.where(np.isfinite(n), n, -1.0)
+        n = np.where(np.abs(n) < 2.0**63, n, -1.0)  # what is no int64 is its least number
         at, n = np.broadcast_arrays(x.astype(np.float64), n)
         at = 2 * at - 1 if self.shifted else at
         before, now = np.ones_like(at), self.first(at)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from tensorscript.base.dtypes import float64
+from tensorscript.base.dtypes import float32, float64
 from tensorscript.dialects.te.expr import Expr, call, cast, const, select
 
 from .polynomials import polynomial
@@ -60,11 +60,11 @@ LAST = (
 
 def erfinv(x: Expr) -> Expr:
     """Of float32 or float64; infinite at 1 and -1, NaN beyond."""
-    size = call("abs", x)
-    w = -call("log", (1 - size) * (1 + size))  # 1 - x * x would be rounded as a whole
-    found = _double(x, w) if x.dtype is float64 else _single(x, w)
+    wide = cast(x, float64)
+    w = -call("log", (1 - wide) * (1 + wide))  # 1 - x * x would be rounded as a whole
+    found = _double(wide, w) if x.dtype is float64 else cast(_single(wide, w), x.dtype)
     end = call("copysign", const(math.inf, x.dtype), x)
-    return select(size.equals(1), end, found)
+    return select(call("abs", x).equals(1), end, found)
 
 
 def _double(x: Expr, w: Expr) -> Expr:
@@ -77,14 +77,15 @@ def _double(x: Expr, w: Expr) -> Expr:
 
 
 def _single(x: Expr, w: Expr) -> Expr:
-    """The last steps are taken in float64, which leaves one rounding: the ones before move the
-    result by less than that."""
+    """Precise enough for float32: fewer terms, the first of which move the result by less than a
+    rounding of float32 and are made in it."""
     middle = w < SPLIT
     at = select(middle, w, call("sqrt", w))
     forms, steps = (MIDDLE_SINGLE, TAIL_SINGLE), 3
-    high = [polynomial(at - c, f[steps:]) for c, f in zip(CENTRES, forms, strict=False)]
-    centre = select(middle, *(const(c, float64) for c in CENTRES[:2]))
-    value, moved = cast(select(middle, *high), float64), cast(at, float64) - centre
+    moved = at - select(middle, *(const(c, float64) for c in CENTRES[:2]))
+    short = cast(moved, float32)
+    high = [polynomial(short, f[steps:]) for f in forms]
+    value = cast(select(middle, *high), float64)
     for step in reversed(range(steps)):
         value = value * moved + select(middle, *(const(f[step], float64) for f in forms))
-    return cast(cast(x, float64) * value, x.dtype)
+    return x * value

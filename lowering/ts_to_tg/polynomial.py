@@ -36,7 +36,7 @@ class Family:
         dtype = b.result_type(x, degree)
         dtype = dtype if dtype.is_floating_point else b.default_dtype
         if isinstance(degree, int | float):
-            n = math.trunc(degree) if math.isfinite(degree) else -1
+            n = math.trunc(degree) if abs(degree) < 2.0**63 else -1
             if n <= MOST:
                 return b.pointwise(lambda e: self.of(e, n), x, dtype=dtype, compute=float64)
         return b.cast(self._up_to(b, x, degree), dtype)
@@ -60,7 +60,8 @@ class Family:
             return b.pointwise(fn, *operands, dtype=float64, compute=float64)
 
         def whole(_: Expr, n: Expr) -> Expr:
-            return select(call("isfinite", n), call("trunc", n), const(-1.0, float64))
+            fits = binary("lt", call("abs", n), 2.0**63)  # else its int64 is the least number
+            return select(fits, call("trunc", n), const(-1.0, float64))
 
         places = double(lambda e, n: self._place(e), x, degree)
         degrees = double(whole, x, degree)

@@ -7,6 +7,7 @@ import pytest
 from math_measure import evaluate
 from numpy.typing import NDArray
 
+import tensorscript as ts
 from tensorscript.backends.target import host
 
 UNARY = {
@@ -108,3 +109,14 @@ def test_sine_of_large_arguments(dtype: str) -> None:
     x = np.exp2(rng.uniform(10, reach, 4000)).astype(KINDS[dtype])
     for fn in ("sin", "cos"):
         agree(evaluate(fn, dtype, x), UNARY[fn](x.astype(np.float64)))
+
+
+def hermite(x: ts.Tensor, n: ts.Tensor) -> ts.Tensor:
+    return ts.special.hermite_polynomial_h(x, n)
+
+
+def test_degrees_that_are_no_int64_give_zero() -> None:
+    degree = ts.tensor([1e30, float("inf"), float("nan"), -(2.0**63), 2.0])
+    x = ts.full((5,), 0.5)
+    for run in (hermite, ts.compile(hermite, (x, degree), fallback="error")):
+        assert run(x, degree).tolist() == [0, 0, 0, 0, -1]
