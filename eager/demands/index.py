@@ -10,7 +10,7 @@ from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
 from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
-from ..kernels.shapes import normal_dim
+from ..kernels.shapes import broadcast, normal_dim
 from ..storage import array
 from .words import Demand, each, require, sizes_of
 
@@ -121,6 +121,19 @@ def check_filled(self: Any, dim: int, index: Any, *_: Any) -> None:
     require(array(index).ndim <= 1, "Index has to be a vector/scalar")
 
 
+def _masked_select(self: Any, mask: Any) -> None:
+    require(mask.dtype is bool_, "masked_select: expected BoolTensor for mask")
+    broadcast(array(mask).shape, array(self).shape)
+
+
+def _where(condition: Any, *_: Any) -> None:
+    require(
+        condition.dtype in (bool_, uint8),
+        "where expected condition to be a boolean tensor, but got a tensor with dtype "
+        f"{condition.dtype.word}",
+    )
+
+
 INDEXED: dict[str, Demand] = {
     **each(check_filled, "index_fill.int_Tensor"),
     **each(_index_put, "index_put", "_index_put_impl"),
@@ -129,6 +142,8 @@ INDEXED: dict[str, Demand] = {
     **each(_added("index_add"), "index_add"),
     **each(_added("index_reduce"), "index_reduce"),
     **each(_reduced_mean, "scatter_reduce.two"),
+    **each(_masked_select, "masked_select"),
+    **each(_where, "where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"),
     **each(_scatter_with, "scatter.reduce"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

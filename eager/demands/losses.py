@@ -76,6 +76,10 @@ def _smooth_l1(self: Any, target: Any, reduction: int = 1, beta: float = 1.0) ->
     require(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
 
 
+def _huber(self: Any, target: Any, reduction: int = 1, delta: float = 1.0) -> None:
+    require(delta > 0, "huber_loss does not support non-positive values for delta.")
+
+
 def _poisson(self: Any, target: Any, *_: Any) -> None:
     broadcast(array(target).shape, array(self).shape)
 
@@ -128,6 +132,7 @@ LOSSES: dict[str, Demand] = {
     **each(_smooth_l1, "smooth_l1_loss"),
     **each(_multi_margin, "multi_margin_loss"),
     **each(_multilabel_margin, "multilabel_margin_loss", "multilabel_margin_loss_forward"),
+    **each(_huber, "huber_loss"),
     **each(_softshrink, "softshrink"),
     **each(_poisson, "poisson_nll_loss"),
 }

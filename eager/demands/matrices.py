@@ -9,8 +9,9 @@ from typing import Any
 from tensorscript.base.dtypes import bfloat16, float16
 from tensorscript.base.operand_dtypes import unimplemented
 
+from ..kernels.einsum import labelled
 from ..kernels.linalg import same_dtype
-from ..kernels.shapes import normal_dim
+from ..kernels.shapes import broadcast, normal_dim
 from ..storage import array
 from .words import Demand, Ints, each, one_dtype_in_product, require, size_of, sizes_of
 
@@ -236,6 +237,11 @@ def _exponent(name: str, p: float) -> None:
 def _close(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, *_: Any) -> None:
     for name, found in (("rtol", rtol), ("atol", atol)):
         require(found >= 0, f"{name} must be greater than or equal to zero, but got {found:g}")
+    broadcast(array(self).shape, array(other).shape)
+
+
+def _einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> None:
+    labelled(equation, [array(x).shape for x in tensors])
 
 
 def _outer(self: Any, vec2: Any) -> None:
@@ -266,5 +272,6 @@ MATRICES: dict[str, Demand] = {
     **each(_cdist, "cdist"),
     **each(_pdist, "pdist"),
     **each(_close, "isclose", "allclose"),
+    **each(_einsum, "einsum"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

@@ -7,7 +7,7 @@ from typing import Any
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import DimensionError
 
-from ..kernels.shapes import normal_dim
+from ..kernels.shapes import normal_dim, normal_dims
 from ..storage import array
 from .words import Demand, Ints, each, require
 
@@ -104,6 +104,10 @@ def _triangle(name: str) -> Demand:
     return check
 
 
+def _flip(self: Any, dims: Ints) -> None:
+    normal_dims(dims, array(self).ndim)
+
+
 def _renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> None:
     n = array(self).ndim
     require(n >= 2, f"renorm: input needs at least 2 dimensions, got {n} dimensions")
@@ -132,6 +136,7 @@ VIEWED: dict[str, Demand] = {
     **each(_split_where, "tensor_split.tensor_indices_or_sections"),
     **each(_triangle("tril"), "tril"),
     **each(_triangle("triu"), "triu"),
+    **each(_flip, "flip"),
     **each(_renorm, "renorm"),
     **each(_chunk, "chunk", "unsafe_chunk"),
     **each(_strided, "as_strided"),

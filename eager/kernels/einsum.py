@@ -13,9 +13,10 @@ from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.subscripts import equation_of
 
-from ..storage import Array, cast, compute_dtype, promoted, sum_dtype, wrap
+from ..storage import Array, array, cast, compute_dtype, promoted, sum_dtype, wrap
 from .contraction import Step, contracted
 
+Shape = Sequence[int]
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _HIDDEN = 1000
 """Labels of ellipsis dimensions count from here; those of letters are their code points."""
@@ -90,10 +91,16 @@ def _output(text: str | None, inputs: list[list[int]]) -> list[int]:
     return out
 
 
-def _check_sizes(arrays: Sequence[Array], inputs: list[list[int]]) -> None:
+def _check_sizes(shapes: Sequence[Shape], inputs: list[list[int]]) -> None:
     sizes: dict[int, int] = {}
-    for k, (a, labels) in enumerate(zip(arrays, inputs, strict=True)):
-        for label, size in zip(labels, a.shape, strict=True):
+    for k, (shape, labels) in enumerate(zip(shapes, inputs, strict=True)):
+        own: dict[int, int] = {}
+        for label, size in zip(labels, shape, strict=True):
+            if own.setdefault(label, size) != size:
+                raise OperatorError(
+                    f"einsum(): subscript {chr(label)} is repeated for operand {k} but the sizes "
+                    f"don't match, {size} != {own[label]}"
+                )
             known = sizes.get(label, 1)
             if size not in (1, known) and known != 1:
                 name = chr(label) if label < _HIDDEN else "..."
@@ -102,6 +109,28 @@ def _check_sizes(arrays: Sequence[Array], inputs: list[list[int]]) -> None:
                     f"broadcast with previously seen size {known}"
                 )
             sizes[label] = max(known, size) if size else 0
+
+
+def labelled(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[int]], list[int]]:
+    """The labels of the dimensions of each operand, and those of the result.
+
+    Raises:
+        OperatorError: the equation is none, or does not fit these shapes.
+    """
+    if not shapes:
+        raise OperatorError("einsum(): must provide at least one operand")
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        fewer = "fewer" if len(terms) > len(shapes) else "more"
+        raise OperatorError(
+            f"einsum(): {fewer} operands were provided than specified in the equation"
+        )
+    inputs = [_expanded(_parsed(term, f"operand {k}"), len(shape), k)
+              for k, (term, shape) in enumerate(zip(terms, shapes, strict=True))]  # fmt: skip
+    output = _output(right if arrow else None, inputs)
+    _check_sizes(shapes, inputs)
+    return inputs, output
 
 
 def _is_summed_alone(operands: Sequence[Array], kept: int) -> bool:
@@ -120,26 +149,13 @@ def _contracts(inputs: list[list[int]], output: list[int]) -> bool:
 
 def einsum(equation: str, tensors: Sequence[Any], path: Sequence[int] | None = None) -> Any:
     """Two operands at a time are multiplied, in the order of `path` or in one that costs least."""
-    if not tensors:
-        raise OperatorError("einsum(): must provide at least one operand")
+    inputs, output = labelled(equation, [array(x).shape for x in tensors])
     dtype = promoted(*tensors)
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(tensors):
-        fewer = "fewer" if len(terms) > len(tensors) else "more"
-        raise OperatorError(
-            f"einsum(): {fewer} operands were provided than specified in the equation"
-        )
     arrays = [cast(x, dtype) for x in tensors]
-    inputs = [_expanded(_parsed(term, f"operand {k}"), a.ndim, k)
-              for k, (term, a) in enumerate(zip(terms, arrays, strict=True))]  # fmt: skip
-    output = _output(right if arrow else None, inputs)
-    _check_sizes(arrays, inputs)
     if _contracts(inputs, output) and (demand := demand_of("aten::bmm")):
         demand.check((dtype,))
     order = [*output, *sorted({x for labels in inputs for x in labels} - set(output))]
-    operands = [_aligned(a, labels, order, k)
-                for k, (a, labels) in enumerate(zip(arrays, inputs, strict=True))]  # fmt: skip
+    operands = [_aligned(a, labels, order) for a, labels in zip(arrays, inputs, strict=True)]
     if _is_summed_alone(operands, len(output)):
         dtype = sum_dtype(dtype)
         operands = [a.astype(compute_dtype(dtype), copy=False) for a in operands]
@@ -147,7 +163,7 @@ def einsum(equation: str, tensors: Sequence[Any], path: Sequence[int] | None = N
     return wrap(contracted(operands, steps, len(output), dtype), dtype)
 
 
-def _aligned(a: Array, labels: list[int], order: list[int], operand: int) -> Array:
+def _aligned(a: Array, labels: list[int], order: list[int]) -> Array:
     """`a` with one dimension for each label of `order`: diagonals of those that it has twice, and
     dimensions of one element for those that it lacks."""
     left = list(labels)
@@ -155,11 +171,6 @@ def _aligned(a: Array, labels: list[int], order: list[int], operand: int) -> Arr
         while left.count(label) > 1:
             first = left.index(label)
             second = left.index(label, first + 1)
-            if a.shape[first] != a.shape[second]:
-                raise OperatorError(
-                    f"einsum(): subscript {chr(label)} is repeated for operand {operand} but the "
-                    f"sizes don't match, {a.shape[second]} != {a.shape[first]}"
-                )
             shape, strides = list(a.shape), list(a.strides)
             strides[first] += strides[second]
             del left[second], shape[second], strides[second]

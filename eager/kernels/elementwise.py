@@ -203,11 +203,6 @@ def logit(self: Any, eps: float | None = None) -> Any:
 
 
 def where(condition: Any, self: Any, other: Any) -> Any:
-    if condition.dtype is not bool_ and condition.dtype.short != "u8":
-        raise OperatorError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{condition.dtype.word}"
-        )
     dtype = promoted(self, other)
     c, a, b = value(condition).astype(bool), cast(self, dtype), cast(other, dtype)
     check_broadcast(c, a, b)

@@ -105,15 +105,13 @@ def masked_fill(self: Any, mask: Any, number: Any) -> Any:
             f"masked_fill_ only supports boolean masks, but got mask with dtype "
             f"{cpp_name(mask.dtype)}"
         )
-    check_broadcast(a, m)
+    check_broadcast(m, a)
     if isinstance(number, TensorBase):
         check_range(value(number).item(), self.dtype)
     return make(np.where(m, source_of(number, self), a), self.dtype)
 
 
 def masked_select(self: Any, mask: Any) -> Any:
-    if mask.dtype is not bool_:
-        raise OperatorError("masked_select: expected BoolTensor for mask")
     a, m = np.broadcast_arrays(array(self), array(mask))
     return make(a[m], self.dtype)
 

@@ -50,12 +50,6 @@ def _smooth_l1(a: Array, b: Array, beta: float = 1.0) -> Array:
     return np.asarray(d if beta == 0 else np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta))
 
 
-def huber_loss(self: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Any:
-    if delta <= 0:
-        raise OperatorError("huber_loss does not support non-positive values for delta.")
-    return pairwise(_huber)(self, target, reduction, delta)
-
-
 def _huber(a: Array, b: Array, delta: float = 1.0) -> Array:
     d = np.abs(a - b)
     return np.asarray(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)))
@@ -196,7 +190,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::mse_loss": pairwise(lambda a, b: (a - b) * (a - b)),
     "aten::l1_loss": pairwise(lambda a, b: np.abs(a - b)),
     "aten::smooth_l1_loss": pairwise(_smooth_l1),
-    "aten::huber_loss": huber_loss,
+    "aten::huber_loss": pairwise(_huber),
     "aten::kl_div": lambda self, target, reduction=MEAN, log_target=False: pairwise(_kl)(
         self, target, reduction, log_target
     ),

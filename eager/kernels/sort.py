@@ -136,8 +136,9 @@ def unique_dim(
     self: Any, dim: int, sorted: bool = True, return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:  # fmt: skip
+    x = value(self)
     found, inverse, counts = np.unique(
-        value(self), axis=dim, return_inverse=True, return_counts=True
+        x, axis=normal_dim(dim, x.ndim), return_inverse=True, return_counts=True
     )
     return wrap(found, self.dtype), wrap(inverse.reshape(-1), int64), wrap(counts, int64)
 

@@ -11,7 +11,7 @@ from tensorscript.base.subscripts import equation_of
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, complex_full, complex_of
 from .dims import dimensions, dtype_of, literal
-from .linalg import check_types
+from .linalg import INTO_DTYPE, check_types
 from .slicing import narrow
 from .values import ComplexTensor, Tensor, Value
 
@@ -177,6 +177,7 @@ COMPLEX_PRODUCT: Rows = {
         f"aten::{name}": bilinear(f"aten::{name}")
         for name in ("tensordot", "kron", "cross", "linalg_cross")
     },
+    **INTO_DTYPE,
     "aten::vdot": _conj_dot,
     "aten::linalg_vecdot": _vecdot,
     "aten::einsum": _einsum,

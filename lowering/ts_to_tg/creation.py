@@ -310,17 +310,6 @@ def _to_full(b: Builder, x: Tensor, cuda: Value, cpu: Value) -> Tensor:
     return b.cast(x, float32) if cpu and x.dtype in HALVES else x
 
 
-def _empty_permuted(
-    b: Builder, size: Value, layout: list[int], dtype: Value = None, *_: Value
-) -> Tensor:
-    if sorted(layout) != list(range(len(size))):
-        b.error(
-            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
-            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(layout)}"
-        )
-    return filled(0)(b, size, dtype)
-
-
 CREATION: Rows = {
     "aten::zeros": filled(0),
     "aten::ones": filled(1),
@@ -333,7 +322,7 @@ CREATION: Rows = {
     "aten::new_empty": new(0),
     "aten::empty_strided": lambda b, size, stride, dtype=None, *_: filled(0)(b, size, dtype),
     "aten::new_empty_strided": lambda b, x, size, stride, dtype=None, *_: new(0)(b, x, size, dtype),
-    "aten::empty_permuted": _empty_permuted,
+    "aten::empty_permuted": lambda b, size, order, dtype=None, *_: filled(0)(b, size, dtype),
     "aten::full": _full,
     "aten::full_like": _full_like,
     "aten::new_full": _new_full,

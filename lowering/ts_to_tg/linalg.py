@@ -281,11 +281,15 @@ def _into_dtype(name: str, tensors: int) -> Callable[..., Value]:
     return row
 
 
-LINALG: Rows = {
+INTO_DTYPE: Rows = {
     "aten::mm.dtype": _into_dtype("aten::mm", 2),
     "aten::bmm.dtype": _into_dtype("aten::bmm", 2),
     "aten::addmm.dtype": _into_dtype("aten::addmm", 3),
     "aten::baddbmm.dtype": _into_dtype("aten::baddbmm", 3),
+}
+"""Of complex numbers, too."""
+LINALG: Rows = {
+    **INTO_DTYPE,
     "aten::matmul": matmul,
     "aten::linalg_matmul": matmul,
     "aten::mm": _mm,

@@ -131,7 +131,7 @@ class PlainRows:
         if tensors:
             self._check_dtypes(name, arguments)
             self._check_flags(name, arguments)
-            self._check_facts(name, arguments)
+        self._check_facts(name, arguments)
         if functional_name(base) != base and isinstance(arguments[0], Tensor | ComplexTensor):
             check_written(b, name, arguments[0], arguments[1:])
         if (at := asked_place(name, arguments)) is not None:
@@ -240,7 +240,7 @@ class PlainRows:
             raise self.b.placed(refusal) from None
 
     def _check_facts(self, name: str, arguments: Sequence[Value]) -> None:
-        """Refuse tensors that the operator does not take."""
+        """Refuse arguments that the operator does not take."""
         if self.refuse is None or (facts := facts_of(arguments)) is None:
             return
         try:

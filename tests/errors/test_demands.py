@@ -97,6 +97,30 @@ def bent(x, y):  # type: ignore[no-untyped-def]
     return F.celu(x, alpha=0.0), y
 
 
+def multiplied(x, y):  # type: ignore[no-untyped-def]
+    return ts.einsum("ij,jk->l", x, y)
+
+
+def repeated(x, y):  # type: ignore[no-untyped-def]
+    return ts.einsum("ii,j->j", x, y)
+
+
+def chosen(x, y):  # type: ignore[no-untyped-def]
+    return ts.where(x, y, y)
+
+
+def picked(x, y):  # type: ignore[no-untyped-def]
+    return ts.masked_select(x, y > 0)
+
+
+def turned(x, y):  # type: ignore[no-untyped-def]
+    return ts.flip(x, [0, -1]), y
+
+
+def bounded(x, y):  # type: ignore[no-untyped-def]
+    return F.huber_loss(x, y, delta=0.0)
+
+
 REFUSED: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
     (cross_entropy, ones(2, 3), zeros(3),
      "Expected input batch_size (2) to match target batch_size (3)."),
@@ -136,6 +160,16 @@ REFUSED: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
      "expected scalar type Float but found Double"),
     (strided, ones(9), ones(1),
      "as_strided: Negative strides are not supported at the moment, got strides: [1, -1]"),
+    (multiplied, ones(2, 3), ones(3, 4),
+     "einsum(): output subscript l does not appear in the equation for any input operand"),
+    (repeated, ones(2, 3), ones(4),
+     "einsum(): subscript i is repeated for operand 0 but the sizes don't match, 3 != 2"),
+    (chosen, ones(3), ones(3),
+     "where expected condition to be a boolean tensor, but got a tensor with dtype Float"),
+    (picked, ones(4), ones(3),
+     "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0"),
+    (turned, ones(3), ones(1), "dim 0 appears multiple times in the list of dims"),
+    (bounded, ones(2), ones(2), "huber_loss does not support non-positive values for delta."),
     (bent, ones(2), ones(1), "ZeroDivisionError: alpha cannot be 0 for CELU"),
     (halves, ones(3), ones(1), "chunk expects `chunks` to be greater than 0, got: 0"),
 ]  # fmt: skip
