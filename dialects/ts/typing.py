@@ -236,7 +236,8 @@ def is_subtype(sub: Attribute, sup: Attribute, fulfils: Fulfils = nominal) -> bo
             return (
                 isinstance(sub, ListType)
                 and isinstance(sub.element, TensorType)
-                and (is_subtype(sub.element, sup.element))
+                and isinstance(sup.element, TensorType)
+                and is_subtype(sub.element, sup.element)
             )
     return False
 
@@ -383,9 +384,12 @@ OPEN_NOMINAL: tuple[Attribute, ...] = (
 
 
 def is_compatible(actual: Attribute, wanted: Attribute, fulfils: Fulfils = nominal) -> bool:
-    """Subtyping, with the schema words for any enum and any class."""
+    """Subtyping, with what operators take besides: any enum, any class, and `Tensor[]` for
+    `Tensor?[]` (as their hacked twins do)."""
     if is_subtype(actual, wanted, fulfils):
         return True
+    if isinstance(actual, ListType) and wanted == ListType(OptionalType(TENSOR)):
+        return isinstance(actual.element, TensorType)
     for name in OPEN_NOMINAL:
         if name == wanted:
             return type(actual) is type(name)

@@ -331,7 +331,8 @@ class _Attempt:
                 f"type {message_text(value.type)}"
             )
         value = convert(self.em, value, wanted, self.conversions, self.span)
-        if not typing.is_compatible(value.type, wanted, self.em.fulfils):
+        fits = typing.is_subtype if self.signature.schema is None else typing.is_compatible
+        if not fits(value.type, wanted, self.em.fulfils):
             text = _mismatch(formal, value.type)
             if isinstance(wanted, InterfaceType) and isinstance(
                 value.type, ClassType | InterfaceType

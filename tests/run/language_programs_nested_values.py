@@ -328,4 +328,50 @@ def f(x: int):
     a = torch.jit.fork(outer, x)
     return torch.jit.wait(torch.jit.wait(a))
 >>> f(4)
+
+=== tensors_for_optional_tensors
+def g(v: List[Optional[Tensor]]):
+    return len(v)
+def f(x: Tensor):
+    return g([x])
+>>> f(T([1.0]))
+
+=== tensors_returned_for_optional_tensors
+def g(x: Tensor):
+    return [x, x]
+def f(x: Tensor) -> List[Optional[Tensor]]:
+    v = g(x)
+    return v
+>>> f(T([1.0]))
+
+=== tensors_index_put
+def f(x: Tensor, i: Tensor):
+    v = [i]
+    return torch.index_put(x, v, torch.ones(1)), torch.ops.aten.index(x, v), x.index_put([i], torch.zeros(1)), x[i]
+>>> f(T([1.0, 2.0]), T([0]))
+
+=== tensors_index_put_in_place
+def f(x: Tensor, i: Tensor):
+    y = x.clone()
+    y.index_put_((i,), torch.ones(1), accumulate=True)
+    y[i] = 4
+    y[i, ] += 1
+    return y
+>>> f(T([1.0, 2.0]), T([0]))
+
+=== tensors_in_branches
+def f(x: Tensor, b: bool):
+    if b:
+        v: List[Optional[Tensor]] = [x, None]
+    else:
+        v = [x]
+    return len(v)
+>>> f(T([1.0]), True)
+
+=== tensors_in_lists
+def f(x: Tensor):
+    v: List[List[Optional[Tensor]]] = []
+    v.append([x])
+    return len(v)
+>>> f(T([1.0]))
 """
