@@ -61,11 +61,15 @@ class _TextClass(Class):
 
 @dataclass
 class TextWorld:
-    """The definitions of a library as they are compiled into a program."""
+    """The definitions of a library as they are compiled into a program.
+
+    Attributes:
+        constants: what `CONSTANTS.c0` and so on are; None in a text that has no such table.
+    """
 
     program: Program
     library: Library
-    constants: Sequence[object] = ()
+    constants: Sequence[object] | None = None
     outer: Outer | None = None
     classes: ClassTable | None = None
     types: dict[str, Attribute] = field(default_factory=dict)
@@ -135,7 +139,7 @@ class TextWorld:
     def _default(self, node: ast.expr, text: Text) -> object:
         match node:
             case ast.Attribute(ast.Name("CONSTANTS"), name):
-                return self.constants[int(name[1:])]
+                return (self.constants or ())[int(name[1:])]
             case ast.Attribute():
                 path, _, member = ast.unparse(node).rpartition(".")
                 return EnumRef(path, member)
@@ -313,7 +317,7 @@ class TextResolver:
             return outer or Operators("aten", world=self.world)
         if name == "ops":
             return Operators("", world=self.world)
-        if name == "CONSTANTS" and len(self.world.constants):
+        if name == "CONSTANTS" and self.world.constants is not None:
             return ConstantTable(self.world.constants)
         if name == "__torch__":
             return Package(name, self.world)

@@ -42,6 +42,11 @@ def test_a_break_outside_of_loops() -> None:
         jit.CompilationUnit("def f(x):\n    break\n")
 
 
+def test_a_text_without_a_table_of_constants() -> None:
+    with pytest.raises(RuntimeError, match="undefined value CONSTANTS"):
+        jit.CompilationUnit("def f(x):\n    return CONSTANTS.c0\n")
+
+
 OTHER_WORDS = ("def f(x):\n    y = 'abc\n", "def f(x):\n    for i in\n")
 """Texts of which PyTorch says the same in other words: a blank for the quote, the next line's
 indentation for the end of this one."""
