@@ -2,7 +2,8 @@
 
 %2 = aten::detach(%1)      -->      %1
 
-Not in functions that ask whether two tensors are the same object, since those could tell.
+Not in functions that ask whether two tensors are the same object, since those could tell; nor where
+the result is written to, which a tensor that requires a gradient would refuse.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import TensorType
 from tensorscript.dialects.walks import walk_ops
 
+from .aliases import fate_of
+
 _SAME = frozenset({"aten::__is__", "aten::__isnot__"})
 
 
@@ -21,7 +24,8 @@ def remove_detach(function: ts.FuncOp) -> bool:
     operators = [op for op in walk_ops(function) if isinstance(op, ts.OperatorOp)]
     if any(_compares_tensors(op) for op in operators):
         return False
-    found = [op for op in operators if op.schema.data == "aten::detach"]
+    detached = [op for op in operators if op.schema.data == "aten::detach"]
+    found = [op for op in detached if not fate_of(op.outputs[0]).written]
     for op in found:
         op.outputs[0].replace_all_uses_with(op.arguments[0])
         Rewriter.erase_op(op)
