@@ -105,7 +105,7 @@ def masked_fill(self: Any, mask: Any, number: Any) -> Any:
             f"masked_fill_ only supports boolean masks, but got mask with dtype "
             f"{cpp_name(mask.dtype)}"
         )
-    check_broadcast(m, a)
+    check_broadcast(a, m)
     if isinstance(number, TensorBase):
         check_range(value(number).item(), self.dtype)
     return make(np.where(m, source_of(number, self), a), self.dtype)
