@@ -112,13 +112,20 @@ class Order:
 
     def is_borrowed(self, fetched: ListOp) -> bool:
         """A list fetched from another one needs no reference of its own: it is used in its block
-        only, and never stored, and up to the last use nothing takes a list out of another one."""
+        only, and never stored, and up to the last use nothing takes a list out of another one.
+
+        The box of a tensor is used to the end of the block: the tensor lies in it.
+        """
         (result,) = fetched.outputs
+        block = fetched.parent_block()
+        assert block is not None and block.last_op is not None
         last: Operation = fetched
         for use in result.uses:
-            user = use.operation
-            if not isinstance(user, ListOp) or use.index != 0 or user.parent is not fetched.parent:
+            user: Operation = use.operation
+            if not isinstance(user, ListOp) or use.index != 0 or user.parent is not block:
                 return False
+            if user.action == "unbox":
+                user = block.last_op
             if self._is_behind(user, last):
                 last = user
         first = bisect_right(self._moves, self._number[fetched])

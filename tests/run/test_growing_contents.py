@@ -89,3 +89,41 @@ def test_one_loop_for_every_number_of_steps(program: Callable[..., Any]) -> None
         same(compiled(x, n), scripted(x, n))
     kinds = set(compiled.stats.native)
     assert kinds == {"(1x4:f32, scalar)"}
+
+
+def taken_out(x: ts.Tensor, n: int):
+    """Each tensor is read after the list that held it has let it go."""
+    kept: list[ts.Tensor] = []
+    for i in range(n):
+        kept.append(x * i)
+    out: list[ts.Tensor] = []
+    total = kept.pop() + 1
+    while len(out) < 2 and len(kept) > 0:
+        out.append(kept.pop(0))
+    if n > 3:
+        first = kept[0]
+        kept.clear()
+        total = total + first
+    return out[0], out[-1], total
+
+
+def beams(x: ts.Tensor, n: int):
+    held: list[tuple[list[int], ts.Tensor]] = [([0], x)]
+    for i in range(n):
+        found: list[tuple[list[int], ts.Tensor]] = []
+        for path, state in held:
+            longer = path + [i]  # noqa: RUF005 (no stars in scripts)
+            found.append((longer, state * 0.5))
+            found.append((path, state + i))
+        held = []
+        while len(held) < 3 and len(found) > 0:
+            held.append(found.pop(0))
+    return held[0][1], held[-1][1], ts.tensor(held[0][0])
+
+
+@pytest.mark.parametrize("program", [taken_out, beams])
+def test_tensors_outlive_the_lists_that_held_them(program: Callable[..., Any]) -> None:
+    compiled = ts.compile(program, fallback="error", cache=False)
+    x = ts.arange(600.0).reshape(2, 300)
+    for n in (2, 3, 6):
+        same(compiled(x, n), ts.jit.script(program)(x, n))
