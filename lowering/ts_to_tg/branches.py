@@ -22,7 +22,7 @@ from tensorscript.dialects.walks import walk_ops
 from .builder import Builder
 from .join import Join
 from .merge import changed_refs, default_of, leaf_ssa, same_value
-from .trials import Evaluate, Raised, Trial, adopt, attempt, discard, within
+from .trials import Evaluate, Raised, Trial, adopt, attempt, within
 from .values import UNINITIALIZED, Value
 
 
@@ -47,7 +47,6 @@ def branch(b: Builder, condition: Expr, yes: Evaluate, no: Evaluate) -> list[Val
     if left.raised is not None or right.raised is not None:
         bad, good = (left, right) if left.raised is not None else (right, left)
         must = unary("not", condition) if bad is left else condition
-        discard(bad.block)
         b.emit(tg.AssertOp(b.scalar_operand(must), bad.raised or ""))
         return adopt(b, good)
     join = Join(b, condition, b.heap, known_scalars, left.heap, right.heap)
@@ -76,8 +75,6 @@ def _emit_if(
 ) -> Sequence[SSAValue]:
     """The tg.if that yields `leaves`, none if nothing is left to do."""
     if not leaves and not any(_has_effect(t.block) for t in (left, right)):
-        discard(left.block)
-        discard(right.block)
         return ()
     lefts = within(b, left, lambda: [_operand(b, t, f) for t, f in leaves])
     rights = within(b, right, lambda: [_operand(b, f, t) for t, f in leaves])

@@ -123,12 +123,14 @@ class Body:
 
 
 class Emitter:
-    """Emits tg ops into `block`; holds the heap, and the scalars and sizes named so far."""
+    """Emits tg ops into `block`; holds the heap, the blocks that were tried, and the scalars and
+    sizes named so far."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
         self.entry = block
         self.prologue: list[Operation] = []
+        self.tried: list[Block] = []
         self.scalars: dict[str, SSAValue] = {}
         self.heap = Heap({}, {})
         self.scopes = Scopes()

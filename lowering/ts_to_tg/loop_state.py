@@ -39,7 +39,7 @@ from .merge import (
     same_value,
 )
 from .text_values import is_textual, text_column
-from .trials import Evaluate, Raised, Trial, attempt, discard, within
+from .trials import Evaluate, Raised, Trial, attempt, within
 from .values import (
     UNINITIALIZED,
     Compound,
@@ -100,7 +100,6 @@ class LoopState:
             b.cannot(f"the loop always raises: {trial.raised}")
         proceed, *after = trial.results
         if self._grow(trial, after) or self._grow_stale(trial):
-            discard(block)
             return None
         results = within(b, trial, lambda: self._yields(types, after, trial))
         block.add_op(

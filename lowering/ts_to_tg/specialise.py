@@ -41,7 +41,7 @@ from .specs import (
 from .state import State, assigned, attribute_of, written
 from .structure import HANDLERS, script_error
 from .table import TABLES
-from .trials import Raised
+from .trials import Raised, drop_untaken
 from .values import (
     ObjectValue,
     Value,
@@ -215,6 +215,7 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
     changes = tuple((of_receiver(path), own.tree(v)) for path, v in assigned(own).items())
     spoken = said(own)
     b.emit(tg.ReturnOp(own.leaves))
+    drop_untaken(b.tried)
     block = b.entry
     for _ in own.sizes:
         block.insert_arg(ScalarType(int64), len(block.args))

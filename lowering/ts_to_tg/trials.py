@@ -1,21 +1,19 @@
 """Evaluations that are not yet part of the program: a branch, or an iteration of a loop.
 
 A trial evaluates into a block of its own on a copy of the heap; it is adopted, joined with another
-one, or dropped.
+one, or left. Errors leave trials at any place, so all that were left are dropped at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block
 
-from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.walks import walk_ops
 
 from .builder import Builder
-from .grown import ListGrows
 from .heap import Heap
 from .scopes import Scope
 from .values import Value
@@ -43,14 +41,17 @@ class Trial:
     raised: str | None = None
 
 
-def discard(block: Block) -> None:
-    """Drop the ops of a block that will not be used."""
-    for op in list(walk_ops(block)):
-        op.drop_all_references()
+def drop_untaken(tried: Iterable[Block]) -> None:
+    """Forget what the ops of blocks read that did not become part of the program."""
+    for block in tried:
+        if block.parent is None:
+            for op in list(walk_ops(block)):
+                op.drop_all_references()
 
 
 def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> Trial:
     """Evaluate into `block` on a copy of the heap; leaves the builder as it was."""
+    b.tried.append(block)
     outer, heap, gradients = b.block, b.heap, b.gradients
     b.block, b.heap = block, heap.branched()
     b.scopes.push({})
@@ -60,9 +61,6 @@ def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> Tr
         results = evaluate()
     except Raised as error:
         raised = error.message
-    except (NotCompilable, ListGrows):
-        discard(block)
-        raise
     finally:
         trial = Trial(block, b.scopes.pop(), b.heap, results, raised)
         b.block, b.heap, b.gradients = outer, heap, gradients
