@@ -115,15 +115,23 @@ class CompiledFunction(Inspected):
             GuardError: arguments that do not fit the function's signature.
             NotCompilable: no native form, with `fallback="error"`.
         """
-        if self.program.asks_gradients:
-            self._known.gradients = MODES.grad_enabled
         values = list(args)
         if kwargs or len(args) != len(self._names) or self._by_name_only:
             values = call_values(self.schema, self.program.defaults, args, kwargs)
+        return self.call_with(values)
+
+    def call_with(self, values: list[Any]) -> Any:
+        """A call with one value per argument, those that are given by name alone among them.
+
+        Raises:
+            GuardError, NotCompilable: as `dispatch`.
+        """
+        if self.program.asks_gradients:
+            self._known.gradients = MODES.grad_enabled
         try:
             bound = bind(self._names, values, self._taking)
         except OnGPU as found_there:
-            return self._for_gpu(found_there.ordinal).dispatch(*args, **kwargs)
+            return self._for_gpu(found_there.ordinal).call_with(values)
         except GuardError:
             self._converted(values)  # tells more, if the type is not the argument's
             raise
@@ -136,7 +144,7 @@ class CompiledFunction(Inspected):
                 bound = bind(self._names, values, self._taking)
                 found = self._found(bound)
         except OnGPU as found_there:
-            return self._for_gpu(found_there.ordinal).dispatch(*args, **kwargs)
+            return self._for_gpu(found_there.ordinal).call_with(values)
         except (ScriptError, OperatorError) as error:  # the program fails for all such arguments
             raise self._explained(error, values) from None
         writes = found is not None and bool(found.plan.mutated_inputs)

@@ -194,9 +194,11 @@ def _pseudo_inverse(
 
 def _condition(b: Builder, x: AnyTensor, order: Value = None, *_: Value) -> Tensor:
     """The ratio of the extreme singular values, or |A| |A^-1| in another norm."""
+    a = matrix(b, x, "linalg.cond")
+    if any(size.is_int(0) for size in x.shape):
+        return b.full(a.lead, 0, real_dtype(a.dtype))
     if order not in (None, 2, -2):
         return _condition_by_inverse(b, x, order)
-    a = matrix(b, x, "linalg.cond")
     values = singular_parts(b, a)[1]
     ends = [select_at(b, values, 1, k) for k in (0, -1)]
     return _back(b, a, b.apply("aten::div", *(ends[::-1] if order == -2 else ends)))

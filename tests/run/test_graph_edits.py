@@ -95,8 +95,8 @@ class Color(Enum):
 
 @jit.interface
 class Runs:
-    def run(self) -> int:
-        return 0
+    def run(self) -> int:  # type: ignore[empty-body]  # the only body of a declaration
+        pass
 
 
 class One:
