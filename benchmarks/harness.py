@@ -7,7 +7,9 @@ with them. Turns are interleaved, round after round, so that noise of the machin
 each turn starts with untimed calls, which wake the pool and fill the caches. After a few rounds
 only those go on that may be the fastest peer, and ours, until their ratio is known well
 (`rounds.py`). The workloads of a group are visited for a few rounds each, again and again, so that
-the rounds of one lie minutes apart.
+the rounds of one lie minutes apart. Where its arrays lie makes one process faster than the next one
+of the same library, so everything is measured in several sittings, each of fresh processes, and
+what counts is made of the rounds of all.
 
 A virtual machine's processors may lie behind different third caches for seconds (`distance.py`),
 and share their units with somebody else's (`pace.py`). A round waits, for a while, until they are
@@ -46,8 +48,8 @@ NEAR = 8e-8
 SLOW = 1.1
 """A processor whose loop of multiply-adds takes so many times its least time of the run shares its
 units with another's."""
-PATIENCE = 150.0
-"""Most seconds that a run waits for processors; those of some machines are never near."""
+PATIENCE = 75.0
+"""Most seconds that a sitting waits for processors; those of some machines are never near."""
 WAIT = 3.0
 """Most seconds that a round waits."""
 PAUSE = 0.1
@@ -58,25 +60,27 @@ class Effort:
     """How long to measure.
 
     Attributes:
+        sittings: how often fresh processes measure everything.
         visit: rounds in a row; after the first ones those go on that may be the best.
-        rounds: of a workload, at least.
-        most: of a workload, at most.
-        budget: seconds after which a workload has no further visit.
+        rounds: of a workload in a sitting, at least.
+        most: of a workload in a sitting, at most.
+        budget: seconds after which a workload has no further visit in a sitting.
         seconds: what is timed in a turn, one call at least.
         warm: untimed calls before.
     """
 
+    sittings: int = 2
     visit: int = 3
-    rounds: int = 9
-    most: int = 45
-    budget: float = 5.0
+    rounds: int = 6
+    most: int = 24
+    budget: float = 2.5
     seconds: float = 0.03
     warm: float = 0.012
 
 
 LONG = 0.2
 """A call of so many seconds fills the caches alone."""
-QUICK = Effort(rounds=3, most=3, seconds=0.01, warm=0.005)
+QUICK = Effort(sittings=1, rounds=3, most=3, seconds=0.01, warm=0.005)
 
 
 class Contender:
@@ -139,18 +143,27 @@ class Seat:
 
     Attributes:
         index: its number in the group.
-        spent: seconds of all its rounds.
+        work: what `Arena.workloads` says of it.
+        rounds: of all sittings.
+        begun: rounds before this sitting.
+        spent: seconds of this sitting's rounds.
     """
 
     index: int
+    work: dict[str, Any]
     row: Row
     ready: Ready = field(default_factory=dict)
     rounds: Rounds = field(default_factory=Rounds)
+    begun: int = 0
     spent: float = 0.0
+
+    def sit(self) -> None:
+        """Begin a sitting, with nobody ready."""
+        self.ready, self.begun, self.spent = {}, len(self.rounds.turns), 0.0
 
     def is_done(self, effort: Effort) -> bool:
         """The ratio that counts is known well, or there was time enough for that."""
-        count = len(self.rounds.turns)
+        count = len(self.rounds.turns) - self.begun
         if not self.ready or count >= effort.most or (count and self.spent > effort.budget):
             return True
         return count >= effort.rounds and self.rounds.is_sure
@@ -182,32 +195,34 @@ class Arena:
         for contender in (*self.contenders, self.reference):
             contender.end()
 
-    def workloads(self, group: str) -> list[dict[str, Any]]:
-        """Name, operations and bytes of arguments of each workload of a group."""
-        rows: list[dict[str, Any]] = self.reference.ask(do="list", group=group)["rows"]
-        return rows
+    def seats(self, group: str) -> list[Seat]:
+        """The workloads of a group, none measured: name, operations and bytes of arguments."""
+        works = self.reference.ask(do="list", group=group)["rows"]
+        return [
+            Seat(k, work, Row(work["name"], self.threads, flops=work["flops"]))
+            for k, work in enumerate(works)
+        ]
 
-    def measure(
-        self, group: str, chosen: Sequence[tuple[int, dict[str, Any]]], effort: Effort
-    ) -> Iterator[Row]:
-        """Check and time every candidate of workloads of a group (their numbers, and what
-        `workloads` says of them): rows as they are done."""
+    def measure(self, group: str, seats: Sequence[Seat], effort: Effort) -> Iterator[Seat]:
+        """Check and time every candidate of workloads of a group, in one sitting: seats as they are
+        done."""
         for contender in self.contenders:
             contender.ask(do="forget")
         waiting: list[Seat] = []
-        for index, work in chosen:
-            waiting.append(self._seat(group, index, work, waiting))
+        for seat in seats:
+            seat.sit()
+            self._check(group, seat, waiting)
+            waiting.append(seat)
         while waiting:
             for seat in waiting:
                 self._play(seat, effort)
                 if seat.is_done(effort):
-                    yield seat.result()
+                    yield seat
             waiting = [seat for seat in waiting if not seat.is_done(effort)]
 
-    def _seat(self, group: str, index: int, work: dict[str, Any], earlier: list[Seat]) -> Seat:
-        """A workload with those candidates whose results are right."""
-        seat = Seat(index, Row(work["name"], self.threads, flops=work["flops"]))
-        row = seat.row
+    def _check(self, group: str, seat: Seat, earlier: list[Seat]) -> None:
+        """Seat those candidates whose results are right."""
+        row, work = seat.row, seat.work
         with tempfile.TemporaryDirectory() as folder:
             once = self._prepare(group, seat, folder, earlier)
             reference = np.load(f"{folder}/reference.npy")
@@ -221,13 +236,12 @@ class Arena:
                 size = got.nbytes
             if seat.ready and not work["plain"]:
                 row.bytes = float(work["bytes"] + size)
-        return seat
 
     def _play(self, seat: Seat, effort: Effort) -> None:
         """The rounds of one visit, of those that may be the best once that is known."""
         start = time.perf_counter()
         playing = set(seat.ready)
-        if seat.rounds.turns and OWN in seat.ready:
+        if len(seat.rounds.turns) > seat.begun and OWN in seat.ready:
             playing = seat.rounds.close()
         for _ in range(effort.visit):
             self._wait_until_calm()

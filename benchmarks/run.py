@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import HERE, QUICK, Arena, Effort, environment
+from harness import HERE, QUICK, Arena, Effort, Seat, environment
 from rows import Row, geometric_mean, table
 
 GROUPS = (
@@ -104,12 +104,12 @@ def report(results: Results) -> list[str]:
         "turns); each library in a process of its own, which alone runs at its turn; rounds wait",
         "until the processors are near each other (`distance.py`) and at their pace (`pace.py`).",
         "The last column is what counts: above 1 we are faster than the best peer. It is the",
-        "median over rounds of the peer's turn over ours beside it; rounds go on until half of its",
-        "confidence interval at 95 % is 3 %, or time is up (`rounds.py`). The limit is the larger",
-        "of operations over the peak of multiply-adds and bytes over the copying bandwidth, both",
-        "measured in the same run (what stays in a cache may pass it). Errors are the largest",
-        "difference from the result in float64, as a share of the largest magnitude; more than",
-        "twice PyTorch's is in bold.",
+        "median over rounds of the peer's turn over ours beside it, of two sittings with fresh",
+        "processes; rounds go on until half of its confidence interval at 95 % is 3 %, or time is",
+        "up (`rounds.py`). The limit is the larger of operations over the peak of multiply-adds",
+        "and bytes over the copying bandwidth, both measured in the same run (what stays in a",
+        "cache may pass it). Errors are the largest difference from the result in float64, as a",
+        "share of the largest magnitude; more than twice PyTorch's is in bold.",
         "",
     ]
     for threads, limit in results.limits.items():
@@ -144,17 +144,18 @@ def progress(group: str, row: Row) -> str:
 def measure(results: Results, groups: list[str], match: str, threads: int, effort: Effort) -> None:
     """Run the workloads of groups that have `match` in their names, and print rows as they come."""
     before = asked("limits.py", str(threads), threads=threads)
-    with Arena(installed(), threads) as arena:
-        for group in groups:
-            if threads > 1 and group in ONE_THREAD:
-                continue
-            works = arena.workloads(group)
-            chosen = [(k, work) for k, work in enumerate(works) if match in work["name"]]
-            rows = []
-            for row in arena.measure(group, chosen, effort):
-                print(progress(group, row), flush=True)
-                rows.append(row)
-            results.replace(group, [work["name"] for work in works], rows)
+    groups = [group for group in groups if threads == 1 or group not in ONE_THREAD]
+    seats: dict[str, list[Seat]] = {}
+    for sitting in range(effort.sittings):
+        with Arena(installed(), threads) as arena:
+            for group in groups:
+                every = seats.setdefault(group, arena.seats(group))
+                chosen = [seat for seat in every if match in seat.row.workload]
+                for seat in arena.measure(group, chosen, effort):
+                    print(f"{sitting + 1}: {progress(group, seat.result())}", flush=True)
+                if sitting == effort.sittings - 1:
+                    names = [seat.row.workload for seat in every]
+                    results.replace(group, names, [seat.row for seat in chosen])
     after = asked("limits.py", str(threads), threads=threads)
     results.limits[threads] = {name: max(before[name], after[name]) for name in before}
 
