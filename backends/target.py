@@ -215,7 +215,12 @@ def _named(triple: str, cpu: str) -> Target:
 def machine(
     target: Target, position_independent: bool = False, level: int = 2
 ) -> llvm.TargetMachine:
-    """LLVM's machine for a CPU target at a code generation level."""
+    """LLVM's machine for a CPU target at a code generation level; one for all of a thread."""
+    return new_machine(target, position_independent, level)
+
+
+def new_machine(target: Target, position_independent: bool, level: int) -> llvm.TargetMachine:
+    """A machine that nobody else uses: LLVM changes it while it generates code."""
     return _target(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,

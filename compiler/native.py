@@ -19,6 +19,7 @@ from tensorscript.backends.cpu.runtime import (
     runtime_symbols,
     take_error,
 )
+from tensorscript.backends.cpu.side_by_side import compile_pieces
 from tensorscript.backends.cpu.signature import Signature
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
 from tensorscript.backends.llvm.symbols import TIMES
@@ -86,11 +87,11 @@ def object_of(
     """The object of LLVM text, from the cache if it has it: programs that differ by their weights
     share it."""
     if cache is None:
-        return compile_object(text, target, optimization)
+        return compile_pieces(text, target, optimization)
     key = object_key(text, target, optimization)
     if (hit := cache.load(key)) is not None:
         return hit.data
-    data = compile_object(text, target, optimization)
+    data = compile_pieces(text, target, optimization)
     cache.store(key, data)
     return data
 

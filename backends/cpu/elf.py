@@ -10,6 +10,7 @@ import struct
 
 from tensorscript.base.errors import InternalError
 
+_MAGIC = b"\x7fELF\x02\x01"
 _SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, ...
 
 
@@ -19,7 +20,7 @@ def section(data: bytes, name: str) -> tuple[int, int]:
     Raises:
         InternalError: not a little-endian ELF-64 object, or it has no such section.
     """
-    if data[:6] != b"\x7fELF\x02\x01":
+    if data[:6] != _MAGIC:
         raise InternalError("expected a little-endian ELF-64 object", "object")
     (table,) = struct.unpack_from("<Q", data, 40)
     count, names_at = struct.unpack_from("<HH", data, 60)
@@ -31,3 +32,18 @@ def section(data: bytes, name: str) -> tuple[int, int]:
         if data[at : at + len(wanted)] == wanted:
             return header[4], header[5]
     raise InternalError(f"the object has no section {name!r}", "object")
+
+
+def objects(data: bytes) -> list[bytes]:
+    """The objects that lie one after the other in `data`; LLVM ends each with its section headers.
+
+    Data of another format is one object.
+    """
+    found, start = [], 0
+    while data[start : start + len(_MAGIC)] == _MAGIC:
+        (table,) = struct.unpack_from("<Q", data, start + 40)
+        (count,) = struct.unpack_from("<H", data, start + 60)
+        end = start + table + count * _SECTION.size
+        found.append(data[start:end])
+        start = end
+    return found if found and start == len(data) else [data]

@@ -19,6 +19,8 @@ from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization, optim
 from tensorscript.backends.target import Target, host, initialize, machine
 from tensorscript.base.errors import InternalError
 
+from .elf import objects
+
 _serial = itertools.count()
 _lock = threading.Lock()
 
@@ -118,7 +120,7 @@ def load_object(
     """Link object bytes into this process.
 
     Args:
-        data: a relocatable object for this machine.
+        data: a relocatable object for this machine, or several one after the other.
         exports: the symbols whose addresses will be asked for.
         symbols: addresses of symbols that the process itself does not export.
 
@@ -126,7 +128,10 @@ def load_object(
         InternalError: a symbol is missing or the object is not for this machine.
     """
     names = tuple(exports)
-    builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
+    builder = llvm.JITLibraryBuilder()
+    for piece in objects(data):
+        builder.add_object_img(piece)
+    builder.add_current_process()
     for name in names:
         builder.export_symbol(name)
     for name, address in (symbols or {}).items():

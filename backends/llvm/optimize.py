@@ -55,7 +55,16 @@ def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, options: Optim
     if not options.passes:
         return
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    pass_manager(options).run(module, builder)
+
+
+def pass_manager(options: Optimization) -> llvm.ModulePassManager:
+    """What runs the passes of `options`.
+
+    Raises:
+        KeyError: a pass name is not in `PASSES`.
+    """
     manager = llvm.create_new_module_pass_manager()
     for name in options.passes:
         getattr(manager, PASSES[name])()
-    manager.run(module, builder)
+    return manager
