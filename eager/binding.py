@@ -22,8 +22,9 @@ from .device import Layout, MemoryFormat, device
 from .foreign import converted, has_foreign
 from .random import Generator
 from .storage import TensorBase, value
-from .storages import TypedStorage, UntypedStorage
+from .storages import UntypedStorage
 from .tracing import number_of
+from .typed_storages import TypedStorage
 
 _MISS: Any = object()
 ALIASES = {

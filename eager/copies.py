@@ -86,7 +86,7 @@ def _over(
     strides: tuple[int, ...], offset: int,
 ) -> Any:  # fmt: skip
     steps = tuple(step * dtype.itemsize for step in strides)
-    return _made(kind, np.ndarray(shape, dtype.numpy, storage._memory, offset, steps), dtype)
+    return _made(kind, np.ndarray(shape, dtype.numpy, storage._array, offset, steps), dtype)
 
 
 def _made(kind: type[TensorBase], array: Any, dtype: DType) -> Any:

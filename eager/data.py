@@ -34,9 +34,9 @@ from .exchange import frombuffer
 from .modes import MODES
 from .placement import made_on, placed
 from .storage import to_storage, value
-from .storages import TypedStorage, elements_of, is_storage
 from .tensor import Tensor
 from .tracing import active_tracer, traced_by
+from .typed_storages import TypedStorage, elements_of, is_storage
 
 
 class _Read:

@@ -14,6 +14,7 @@ import numpy as np
 from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.base.dtypes import from_numpy as from_array_dtype
 
+from .growth import keep_size
 from .placement import placed
 from .storage import Array, make
 
@@ -77,7 +78,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     given = _Source(ext_tensor)
     array = np.from_dlpack(given)  # type: ignore[arg-type]  # NumPy's protocol names all options
     dtype = given.dtype or from_array_dtype(array.dtype)
-    return placed(make(array.copy() if copy else array, dtype), device)
+    return placed(make(array.copy() if copy else keep_size(array), dtype), device)
 
 
 def to_dlpack(tensor: Any) -> object:

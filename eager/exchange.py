@@ -10,6 +10,7 @@ from tensorscript.base import dtypes
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArgumentError, ValueRangeError
 
+from .growth import keep_size
 from .storage import Array, make
 
 
@@ -35,6 +36,7 @@ def from_numpy(array: Array) -> Any:
         )
     dtype = dtypes.from_numpy(array.dtype)
     # Compiled code knows arrays by NumPy's own dtype objects; those of unpickled arrays equal them.
+    keep_size(array)
     return make(array if array.dtype is dtype.numpy else array.view(dtype.numpy), dtype)
 
 
@@ -57,6 +59,6 @@ def frombuffer(
             f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a "
             f"multiple of element size ({dtype.itemsize})"
         )
-    made = make(np.frombuffer(buffer, dtype.numpy, count, offset), dtype)
+    made = make(keep_size(np.frombuffer(buffer, dtype.numpy, count, offset)), dtype)
     made.requires_grad = requires_grad
     return made

@@ -15,6 +15,7 @@ from typing import Any
 from tensorscript.base.dtypes import BY_NAME, DType, bfloat16, from_numpy
 
 from . import device as devices
+from .growth import keep_size
 from .storage import Array, TensorBase, make
 from .tracing import active_tracer
 
@@ -93,7 +94,8 @@ def converted(value: Any) -> Any:
 
 def shared(tensor: Any) -> TensorBase:
     """Our tensor over the memory of one of PyTorch's on the CPU."""
-    made = make(*storage_of(tensor))
+    array, dtype = storage_of(tensor)
+    made = make(keep_size(array), dtype)
     made.requires_grad = bool(tensor.requires_grad)
     return made
 

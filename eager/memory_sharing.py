@@ -86,13 +86,16 @@ def kept_apart(declared: Schema, run: Kernel) -> Kernel:
         return run
     check = check_apart if declared.name in overlap.APART else check_partial
 
-    def checked(*bound: Any) -> Any:
-        read = [v for k, v in enumerate(bound) if k not in places] if compares else []
-        for written in _arrays([bound[k] for k in places]):
+    def compare(targets: list[Any], read: list[Any]) -> None:
+        for written in _arrays(targets):
             if once:
                 check_repeats(written)
             for x in _arrays(read):
                 check(written, x)
+
+    def checked(*bound: Any) -> Any:
+        read = [v for k, v in enumerate(bound) if k not in places] if compares else []
+        compare([bound[k] for k in places], read)
         return run(*bound)
 
     return checked

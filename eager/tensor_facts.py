@@ -16,8 +16,9 @@ from .modes import MODES
 from .placement import device_of
 from .size import Size
 from .storage import TensorBase, make
-from .storages import TypedStorage, UntypedStorage, storage_of, typed_storage_of
+from .storages import UntypedStorage, storage_of
 from .tracing import active_tracer
+from .typed_storages import TypedStorage, typed_storage_of
 
 
 class TensorFacts(TensorBase):

@@ -17,6 +17,7 @@ from .device import CPU
 from .device import device as Device
 from .dispatch import call
 from .dlpack import exported
+from .growth import keep_size
 from .modes import MODES
 from .placement import device_of
 from .printing import tensor_text
@@ -92,7 +93,7 @@ class TensorValues(TensorBase):
             )
         if not force:
             self._check_sign()
-        return shown(self)
+        return keep_size(shown(self))
 
     def _check_on_cpu(self) -> None:
         """Refuse to show NumPy the memory of a GPU.
@@ -126,7 +127,9 @@ class TensorValues(TensorBase):
         self._leaves("NumPy array")
         if MODES.has_gpus:
             self._check_on_cpu()
-        return np.array(value(self), dtype=dtype, copy=copy)
+        stored = value(self)
+        made = np.array(stored, dtype=dtype, copy=copy)
+        return keep_size(made) if made is stored else made
 
     def __array_wrap__(self, array: Array, context: Any = None, scalar: bool = False) -> Any:
         """Results of NumPy's functions on tensors are tensors again."""
@@ -146,7 +149,7 @@ class TensorValues(TensorBase):
         if self._sign is not None and self._sign.conjugated:
             raise DLPackError("Can't export tensors with the conjugate bit set")
         if self.dtype is bfloat16:
-            return exported(self._array, **options)
+            return exported(keep_size(self._array), **options)
         return self.numpy().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
-from tensorscript.base.array_memory import holders
+from tensorscript.base.array_memory import holders, owner
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import OperatorError
 
 from ..device import contiguous_format, preserve_format
+from ..growth import as_bytes, placed_at
 from ..memory_format import (
     element_strides,
     format_strides,
@@ -23,8 +24,9 @@ from ..memory_format import (
 )
 from ..placement import beside
 from ..storage import Array, array, make, with_steps
-from ..storages import elements_of
+from ..storages import make_room
 from ..tracking import written
+from ..typed_storages import elements_of
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
@@ -37,25 +39,13 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
     """
     if memory_format is None and tuple(size) == array(self).shape:
         return self
-    _refuse_overflow(size, array(self).itemsize)
-    made = _elements(array(self), math.prod(size))
-    wanted = known_format(memory_format) or contiguous_format
-    if wanted is contiguous_format:
-        self._array = made.reshape(tuple(size))
-    else:
-        strides = format_strides(tuple(size), wanted)
-        self._array = strided_view(made, tuple(size), [s * made.itemsize for s in strides])
+    _refuse_overflow(size, self.dtype.itemsize)
+    strides = format_strides(tuple(size), known_format(memory_format) or contiguous_format)
+    start = make_room(self, math.prod(size))
+    a = array(self)
+    steps = tuple(step * a.itemsize for step in strides)
+    self._array = placed_at(as_bytes(owner(a)), start, a, tuple(size), steps)
     return self
-
-
-def _elements(a: Array, count: int) -> Array:
-    """That many elements from where `a` starts on, in its memory if they fit there."""
-    memory, own = memory_of(a)
-    if own + count > memory.size:
-        longer = np.empty(own + count, memory.dtype)
-        longer[: memory.size] = memory
-        memory = beside(longer, a)
-    return memory[own : own + count]
 
 
 def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
@@ -175,9 +165,11 @@ def memory_of(a: Array) -> tuple[Array, int]:
 
 
 def counted(fn: Kernel) -> Kernel:
-    """A write that counts if it changes the sizes."""
+    """A write that counts if it changes the sizes, refused where a gradient is asked for."""
 
     def run(self: Any, *rest: Any) -> Any:
+        if self._requires_grad:
+            raise OperatorError("cannot resize variables that require grad")
         before = array(self).shape
         made = fn(self, *rest)
         if array(self).shape != before:

@@ -73,7 +73,7 @@ def _place(map_location: Any) -> Place:
         given = UntypedStorage.of(memory)
         if (found := map_location(given, location)) is None:
             return on_device(memory, location)
-        return memory if found is given else found._memory.view(memory.dtype)
+        return memory if found is given else found._array.view(memory.dtype)
 
     return ask
 

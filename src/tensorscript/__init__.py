@@ -76,7 +76,7 @@ _NAMES: dict[str, str] = {
             "UntypedStorage",
             "is_storage",
         ),
-        f"{_EAGER}.storages",
+        f"{_EAGER}.typed_storages",
     ),
     "device": f"{_EAGER}.device",
     "finfo": f"{_EAGER}.limits",
