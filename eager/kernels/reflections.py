@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import int32
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import LinearAlgebraError, OperatorError
 
 from ..storage import Array, array, compute, wrap
 from .matrices import matrix, square, stack_of
@@ -17,6 +17,10 @@ from .matrices import matrix, square, stack_of
 Kernel = Callable[..., Any]
 _GROWTH = (1 + 17**0.5) / 8
 """Bunch and Kaufman's alpha: the share of a column's greatest element that a pivot must reach."""
+_OUTSIDE = (
+    "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). Did you properly pass the"
+    " result of ldl_factor?"
+)
 
 
 def geqrf(self: Any) -> Any:
@@ -136,9 +140,10 @@ def _exchange(a: Array, i: int, j: int, hermitian: bool) -> None:
     a[i, i], a[j, j] = a[j, j], a[i, i]
 
 
-def _ldl(a: Array, hermitian: bool) -> Array:
-    """Factor one lower triangle in place; pivots as sytrf writes them (negative pairs: 2 x 2)."""
-    n = a.shape[0]
+def _ldl(a: Array, hermitian: bool) -> tuple[Array, int]:
+    """Factor one lower triangle in place; pivots as sytrf writes them (negative pairs: 2 x 2), and
+    the first column, from 1, whose block is the number 0 or NaN."""
+    n, info = a.shape[0], 0
     pivots = np.zeros(n, np.int32)
     turn: Any = np.conj if hermitian else np.asarray
     k = 0
@@ -154,6 +159,8 @@ def _ldl(a: Array, hermitian: bool) -> Array:
         if hermitian:
             block[np.diag_indices(size)] = block.diagonal().real
         pivots[k : k + size] = r + 1 if size == 1 else -(r + 1)
+        if size == 1 and not _cabs(block[0, 0]) > 0:
+            info = info or k + 1
         full = block if size == 1 else np.array([[block[0, 0], turn(block[1, 0])], block[1]])
         columns = a[rest, k : k + size].copy()
         if full.any():
@@ -161,19 +168,21 @@ def _ldl(a: Array, hermitian: bool) -> Array:
             a[rest, rest] -= np.tril(scaled @ turn(columns).T)
             a[rest, k : k + size] = scaled
         k += size
-    return pivots
+    return pivots, info
 
 
 def ldl_factor_ex(self: Any, hermitian: bool = False, check_errors: bool = False) -> Any:
-    x = square(self, "torch.linalg.ldl_factor_ex")
+    name = "torch.linalg.ldl_factor_ex"
+    x = square(self, name)
     n = x.shape[-1]
     flat = stack_of(np.tril(x), x.shape[:-2], n, n).astype(np.result_type(x.dtype, np.float64))
     conjugated = hermitian and x.dtype.kind == "c"
-    pivots = np.array([_ldl(a, conjugated) for a in flat], np.int32).reshape(x.shape[:-1])
-    return (
-        wrap(flat.reshape(x.shape), self.dtype), wrap(pivots, int32),
-        wrap(np.zeros(x.shape[:-2], np.int32), int32),
-    )  # fmt: skip
+    found = [_ldl(a, conjugated) for a in flat]
+    pivots = np.array([p for p, _ in found], np.int32).reshape(x.shape[:-1])
+    info = np.array([at for _, at in found], np.int32).reshape(x.shape[:-2])
+    if check_errors and info.any():
+        raise LinearAlgebraError(f"{name}: Unknown error code: {info[info != 0].flat[0]}.")
+    return wrap(flat.reshape(x.shape), self.dtype), wrap(pivots, int32), wrap(info, int32)
 
 
 def _ldl_matrix(packed: Array, pivots: Array, hermitian: bool) -> tuple[Array, Array, Array]:
@@ -196,11 +205,24 @@ def _ldl_matrix(packed: Array, pivots: Array, hermitian: bool) -> tuple[Array, A
     return lower, middle, order
 
 
+def _divided(middle: Array, rows: Array) -> Array:
+    """The inverse of D, which has blocks of order 1 and 2, times `rows`."""
+    out = rows / middle.diagonal()[:, None]
+    for k in np.flatnonzero(middle.diagonal(-1)):
+        (top, across), (below, end) = middle[k : k + 2, k : k + 2]
+        det = top * end - across * below
+        out[k] = (end * rows[k] - across * rows[k + 1]) / det
+        out[k + 1] = (top * rows[k + 1] - below * rows[k]) / det
+    return np.asarray(out)
+
+
 def ldl_solve(data: Any, pivots: Any, other: Any, hermitian: bool = False) -> Any:
     packed, b = square(data, "torch.linalg.ldl_solve"), compute(other)
     n = packed.shape[-1]
     lead = np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
     all_pivots = stack_of(array(pivots), lead, n)
+    if (np.abs(all_pivots) > n).any():
+        raise OperatorError(_OUTSIDE)
     flat = stack_of(packed, lead, n, n)
     right = stack_of(b, lead, *b.shape[-2:])
     out = np.empty_like(right)
@@ -208,7 +230,7 @@ def ldl_solve(data: Any, pivots: Any, other: Any, hermitian: bool = False) -> An
     for a, own, rows, place in zip(flat, all_pivots, right, out, strict=True):
         lower, middle, order = _ldl_matrix(a, own, conjugated)
         turned = np.conj(lower.T) if conjugated else lower.T
-        half = np.linalg.solve(middle, np.linalg.solve(lower, rows[order]))
+        half = _divided(middle, np.linalg.solve(lower, rows[order]))
         place[order] = np.linalg.solve(turned, half)
     return wrap(out.reshape(*lead, *b.shape[-2:]), other.dtype)
 
@@ -218,7 +240,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::linalg_householder_product": householder_product,
     "aten::orgqr": householder_product,
     "aten::ormqr": ormqr,
-    "aten::linalg_ldl_factor": lambda self, hermitian=False: ldl_factor_ex(self, hermitian)[:2],
+    "aten::linalg_ldl_factor": lambda self, turns=False: ldl_factor_ex(self, turns, True)[:2],
     "aten::linalg_ldl_factor_ex": ldl_factor_ex,
     "aten::linalg_ldl_solve": ldl_solve,
 }

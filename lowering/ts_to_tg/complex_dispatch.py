@@ -17,6 +17,7 @@ from .complex_product import COMPLEX_PRODUCT
 from .complex_programs import COMPLEX_PROGRAM
 from .decomposition import DECOMPOSITION
 from .factored import FACTORED
+from .indefinite import INDEFINITE
 from .matrix_norm import MATRIX_NORM
 from .reinterpreted import REINTERPRETED
 from .spectrum import SPECTRUM
@@ -35,7 +36,7 @@ _ROWS: Rows = {
     **REINTERPRETED,
 }
 
-_ALIKE: Rows = {**DECOMPOSITION, **SYSTEM, **FACTORED, **MATRIX_NORM}
+_ALIKE: Rows = {**DECOMPOSITION, **SYSTEM, **FACTORED, **INDEFINITE, **MATRIX_NORM}
 """Rows that treat both kinds of numbers themselves."""
 
 _COMPOSED = frozenset(

@@ -43,6 +43,7 @@ from .gamma import GAMMA
 from .gaussian import GAUSSIAN
 from .hashing import HASHED
 from .histogram import HISTOGRAM
+from .indefinite import INDEFINITE
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .joining import JOINING
@@ -155,6 +156,7 @@ _ROWS: Rows = {
     **DECOMPOSITION,
     **SYSTEM,
     **FACTORED,
+    **INDEFINITE,
     **MATRIX_NORM,
     **BESSEL,
     **AIRY,

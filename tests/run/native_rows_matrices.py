@@ -47,6 +47,14 @@ MATRIX_ROWS: dict[str, list[Row]] = {
         (T((4, 4), "f8"),), (T((2, 5, 3), "f4"),), (T((2, 3, 5), "f8"),),
         (T((3, 3), "f8"), False), (T((4, 3), "c16"),),
     ],
+    "linalg_ldl_factor linalg_ldl_factor_ex": [
+        *_SQUARE, (T((5, 5), "c16"), True), (T((2, 4, 4), "f8"), True),
+    ],
+    "linalg_ldl_solve": [
+        (T((3, 3), "f8"), T((3,), "i4"), T((3, 2), "f8")),
+        (T((2, 3, 3), "c16"), T((2, 3), "i4"), T((3, 2), "c16"), True),
+        (T((3, 3), "f8"), T((3,), "i4"), T((4, 2), "f8")),
+    ],
     "linalg_cholesky cholesky linalg_cholesky_ex": [(T((3, 3), "f8"),), (T((1, 1), "f4"),)],
     "geqrf": [(T((4, 3), "f8"),), (T((2, 3, 4), "f4"),), (T((4, 4), "c16"),), (T((3,), "f8"),)],
     "linalg_householder_product orgqr": [

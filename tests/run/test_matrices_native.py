@@ -69,6 +69,43 @@ def test_singular_vectors(shape: tuple[int, ...], rank: int | None, is_complex: 
         orthonormal(left)
 
 
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("shape", [(6, 6), (3, 7, 7), (1, 1), (2, 0, 0)])
+def test_indefinite_systems(shape: tuple[int, ...], is_complex: bool, hermitian: bool) -> None:
+    """Small diagonals ask for pivots of order 2."""
+    x = numbers(*shape, is_complex=is_complex)
+    x = x + (adjoint(x) if hermitian else np.swapaxes(x, -1, -2))
+    n = shape[-1]
+    x[..., range(n), range(n)] *= 0.1
+    y = numbers(*shape[:-1], 2, seed=1, is_complex=is_complex)
+
+    def solution(x: ts.Tensor, y: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+        factors, pivots = ts.linalg.ldl_factor(x, hermitian=hermitian)
+        return ts.linalg.ldl_solve(factors, pivots, y, hermitian=hermitian), pivots
+
+    found, pivots = ts.compile(ts.jit.trace(solution, (x, y)), fallback="error")(x, y)
+    np.testing.assert_allclose(found, np.linalg.solve(x, y), rtol=1e-10)
+    expected, same = solution(ts.tensor(x), ts.tensor(y))
+    np.testing.assert_array_equal(pivots, same.numpy())
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-10)
+
+
+def test_an_indefinite_matrix_without_inverse() -> None:
+    def factored(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor, ts.Tensor]:
+        return ts.linalg.ldl_factor_ex(x)
+
+    def refusing(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+        return ts.linalg.ldl_factor(x)
+
+    x = np.diag([2.0, 0.0, 3.0])
+    for run in (lambda x: factored(ts.tensor(x)), ts.compile(factored, fallback="error")):
+        assert [int(t) for t in run(x)[2:]] == [2]
+    for stop in (lambda x: refusing(ts.tensor(x)), ts.compile(refusing, fallback="error")):
+        with pytest.raises(TensorScriptError, match=r"ldl_factor_ex: Unknown error code: 2"):
+            stop(x)
+
+
 def test_singular_matrices_are_refused_by_place() -> None:
     def inverse(x: ts.Tensor) -> ts.Tensor:
         return ts.linalg.inv(x)
