@@ -44,6 +44,8 @@ def kept_state(
     new_values: dict[str, int | bytes] = dict(plan.state_updates)
     specs = dict(zip(plan.state_inputs, plan.state_specs, strict=True))
     for path, tree in plan.state_assigned:
+        if path not in specs:
+            raise _refusal(name, path, "stops sharing memory with another one")
         new_values |= _matched(path, specs[path], tree, name)
     leaves = bind_state(receiver, plan).leaves
     slots = []

@@ -30,6 +30,7 @@ from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracking import written
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 from tensorscript.runtime.values import ScriptObject
 
@@ -46,6 +47,7 @@ from .native import NativeCode
 from .options import CompileOptions
 from .program import Program
 from .said import say
+from .sharing import Sharing, shares_with_arguments, state_sharing
 from .specialisations import (
     CHANGING_NUMBERS,
     CHANGING_STATE,
@@ -58,7 +60,7 @@ from .specialisations import (
     spec_text,
 )
 from .specialiser import Specialiser
-from .state import bind_state, store_state
+from .state import bind_state, fingerprints, store_state
 
 if TYPE_CHECKING:  # what a hit of the disk cache does not need
     from .lowered import Lowered
@@ -147,8 +149,7 @@ class CompiledFunction(Inspected):
             return self._for_gpu(found_there.ordinal).call_with(values)
         except (ScriptError, OperatorError) as error:  # the program fails for all such arguments
             raise self._explained(error, values) from None
-        writes = found is not None and bool(found.plan.mutated_inputs)
-        if found is None or (writes and (overlap(bound.leaves) or bound.has_signs)):
+        if found is None or _mixes(found.plan, bound):
             return self._interpret(values, bound.kind)
         if found.fast_class is not None and bound.kind in ("", "numpy"):
             self.__class__ = found.fast_class  # the next call of this kind needs no dispatch
@@ -215,12 +216,19 @@ class CompiledFunction(Inspected):
             with COMPILING.held():
                 known = self._settled(specs, bound)  # by another thread meanwhile
                 if known is None:
-                    return self.specialise(specs)
+                    return self._made(specs, bound)
         if not isinstance(known, Refused):
             return known
         if not any(told.endswith(known.message) for told in self.stats.fallbacks):
             self._leave(known, specs)
         return None
+
+    def _made(self, specs: Sequence[ArgumentSpec], bound: Bound) -> Specialisation | None:
+        """`specialise`, and the state as it is now."""
+        made = self.specialise(specs)
+        if made is not None:
+            bound.state = bind_state(self.program.receiver, made.plan, self._gpu)
+        return made
 
     def _settled(
         self, specs: Sequence[ArgumentSpec], bound: Bound
@@ -231,10 +239,17 @@ class CompiledFunction(Inspected):
             return forms
         for made in forms:
             state = bind_state(self.program.receiver, made.plan, self._gpu)
-            if state.key == made.plan.state_specs:
+            if state.key == made.plan.state_specs and self._sharing(made, state) == made.sharing:
                 bound.state = state
                 return made
         return None if len(forms) < MOST_STATES else CHANGING_STATE
+
+    def _sharing(self, made: Specialisation, state: Bound | None = None) -> Sharing:
+        """How the tensors of the object that a program changes share memory now."""
+        receiver = self.program.receiver
+        return state_sharing(
+            receiver, made.plan, state or bind_state(receiver, made.plan, self._gpu)
+        )
 
     def _leave(self, why: Refused, specs: Sequence[ArgumentSpec] | None = None) -> None:
         """Leave arguments (of these specs alone, or all) to the interpreter, visibly, or raise with
@@ -304,11 +319,17 @@ class CompiledFunction(Inspected):
     def _interpret(self, values: list[Any], kind: str) -> Any:
         self.stats.interpreted_calls += 1
         inside = [to_tensors(v) for v in values]
+        receiver = self.program.receiver
+        before = {} if receiver is None else fingerprints(receiver)
         try:
             found = self.program.interpret(inside)
         except UserError as error:
             script_failure(error, self.program.origin)
             raise
+        finally:
+            if receiver is not None:  # what it changed may be a constant of native code
+                now = fingerprints(receiver)
+                self._known.learn([p for p in now if before.get(p) != now[p]])
         result = from_tensors(found, wrapper(kind))
         return to_python(result, self.program.classes)
 
@@ -341,6 +362,8 @@ class CompiledFunction(Inspected):
             found = self._known.refuse(specs, refusal)
         finally:
             self.stats.compile_seconds += time.perf_counter() - start
+        if isinstance(found, Specialisation):
+            found.sharing = self._sharing(found)
         self.latest_specs = tuple(specs)  # not of arguments that the program itself refuses
         if isinstance(found, Refused):
             if not (flexible and self._take_otherwise(specs)):
@@ -410,3 +433,12 @@ class CompiledFunction(Inspected):
     ) -> Signature:
         """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
         return late.export_library(self, path, header, name, weights)
+
+
+def _mixes(plan: CallPlan, bound: Bound) -> bool:
+    """Whether a program writes to memory that several of its arguments, or one of them and its
+    object, may share: only the interpreter sees what else that changes."""
+    if plan.mutated_inputs and (overlap(bound.leaves) or bound.has_signs):
+        return True
+    writes = plan.mutated_inputs or plan.state_updates
+    return bool(writes) and bound.state is not None and shares_with_arguments(bound, bound.state)

@@ -22,6 +22,7 @@ from tensorscript.lowering.ts_to_tg.specs import (
 
 from .native import Loaded, NativeCode
 from .observe import Report
+from .sharing import Sharing
 
 if TYPE_CHECKING:  # importing it takes long
     from .flat_calls import FlatCall
@@ -36,9 +37,10 @@ MOST_NUMBERS = 32
 
 @dataclass
 class Specialisation:
-    """One compiled form of the program, for arguments of `specs` and the state that `plan` tells.
-    `report` is None if it came from the disk cache; `flat` tells how the builtin takes the
-    program's own arguments, if it can, and `fast_class` is the class whose `__call__` it is."""
+    """One compiled form of the program, for arguments of `specs` and the state that `plan` and
+    `sharing` tell. `report` is None if it came from the disk cache; `flat` tells how the builtin
+    takes the program's own arguments, if it can, and `fast_class` is the class whose `__call__` it
+    is."""
 
     specs: tuple[ArgumentSpec, ...]
     plan: CallPlan
@@ -47,6 +49,7 @@ class Specialisation:
     report: Report | None
     flat: FlatCall | None = None
     fast_class: type[Any] | None = None
+    sharing: Sharing = ()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ arguments, and whose new values it gives back."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracking import written
-from tensorscript.lowering.ts_to_tg.paths import SELF, parts
+from tensorscript.lowering.ts_to_tg.paths import SELF, below, parts
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.runtime.values import ScriptObject
 
@@ -48,6 +49,51 @@ def tensors_of(held: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
     parts = held.attributes if isinstance(held, ScriptObject) else held
     for part in parts.values() if isinstance(parts, dict) else parts:
         yield from tensors_of(part, seen)
+
+
+def fingerprints(receiver: ScriptObject) -> dict[str, object]:
+    """What each attribute of an object and of its parts is now, by path. What is kept and compared
+    are the values, and how often tensors were written."""
+    out: dict[str, object] = {}
+    _fingerprints(receiver, "", out, set())
+    return out
+
+
+def _fingerprints(owner: ScriptObject, path: str, out: dict[str, object], seen: set[int]) -> None:
+    if id(owner) in seen:
+        return
+    seen.add(id(owner))
+    for name, value in owner.attributes.items():
+        here = below(path, name)
+        out[here] = _fingerprint(value)
+        if isinstance(value, ScriptObject):
+            _fingerprints(value, here, out, seen)
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """Equal to what holds the very same value, written as often."""
+
+    value: object
+    version: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Same) and self.value is other.value and self.version == other.version
+        )
+
+
+def _fingerprint(value: Any) -> object:
+    match value:
+        case Tensor():
+            return _Same(value, value._version)
+        case list() | tuple():
+            return type(value).__name__, [_fingerprint(v) for v in value]
+        case dict():
+            return [(k, _fingerprint(v)) for k, v in value.items()]
+        case bool() | int() | float() | str() | None:
+            return type(value).__name__, repr(value)
+    return _Same(value)
 
 
 def check_state_place(receiver: Any, gpu: int | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute, SSAValue
@@ -31,6 +31,7 @@ from .evaluator import Evaluator
 from .kinds import kind_text
 from .list_actions import perform
 from .paths import below
+from .shared_memory import Alias, view_of
 from .specs import (
     ArgumentSpec,
     ConstantSpec,
@@ -71,7 +72,13 @@ def _size(size: int | str) -> Expr:
 
 @dataclass
 class Boundary:
-    """The arguments and results of a specialisation under way."""
+    """The arguments and results of a specialisation under way.
+
+    Attributes:
+        aliases: arguments that are views of others.
+        kept: while trees of attributes are made, the leaves of whole tensors: what two attributes
+            hold is one tensor in both.
+    """
 
     builder: Builder
     evaluator: Evaluator
@@ -83,6 +90,8 @@ class Boundary:
     sources: dict[int, str] = field(default_factory=dict)
     complex_arguments: list[int] = field(default_factory=list)
     complex_results: list[int] = field(default_factory=list)
+    aliases: Mapping[str, Alias] = field(default_factory=dict)
+    kept: dict[Storage, int] | None = None
 
     def argument(self, spec: ArgumentSpec, path: str) -> Value:
         """The abstract value of an argument; its leaves become block arguments."""
@@ -147,6 +156,10 @@ class Boundary:
         if spec.dtype.is_complex:
             storage.is_complex = True
             self.complex_arguments.append(len(self.names) - 1)
+        if (alias := self.aliases.get(path)) is not None:
+            if (owner := self.tensors.get(alias.owner)) is None:
+                self.builder.cannot(f"{path} shares memory with {alias.owner}, which changes")
+            return view_of(self.builder, alias, owner)
         made = self.tensors[path] = as_complex(found) if storage.is_complex else found
         return made
 
@@ -164,11 +177,18 @@ class Boundary:
         self.leaves.append(ssa)
         return len(self.leaves) - 1
 
+    def _tensor_leaf(self, value: AnyTensor) -> int:
+        if self.kept is None or not isinstance(value, Tensor) or value.indices is not None:
+            return self.leaf(value)
+        if value.storage not in self.kept:
+            self.kept[value.storage] = self.leaf(value)
+        return self.kept[value.storage]
+
     def tree(self, value: Value) -> OutputTree:
         """The output tree of a value; its leaves become results."""
         heap = self.builder.heap
         if isinstance(value, Tensor | ComplexTensor):
-            leaf = self.leaf(value)
+            leaf = self._tensor_leaf(value)
             if (origin := _origin(value)) is not None:
                 self.sources[leaf] = origin
             return OutputTree("tensor", leaf)

@@ -6,6 +6,7 @@ elements into a storage through a view of it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -64,6 +65,7 @@ class Builder(Emitter):
         generator: the state of the random generator, where it is an argument.
         batches: how many sequences were packed, by the storage of the sizes of their steps.
         gradients: what `is_grad_enabled()` says; None if that is not known.
+        copies: of how many elements of run-time lists a storage is the original, or a copy.
     """
 
     def __init__(self, block: Block) -> None:
@@ -78,6 +80,7 @@ class Builder(Emitter):
         self.kept: list[np.ndarray] = []
         self.generator: Storage | None = None
         self.may_alias = MayAlias()
+        self.copies: Counter[Storage] = Counter()
 
     # --- tensors ----------------------------------------------------------------------------------
 

@@ -157,6 +157,15 @@ class Evaluator:
         self.b.heap.imported[made] = _Lazy(self, value.attributes, made.path)
         return made
 
+    def attribute_of(self, path: str) -> str:
+        """The attribute that holds what stands at `path`."""
+        owners = {o.path for o in self.objects.values()}
+        names = path.split(".")
+        for k in range(len(names) - 1, 0, -1):
+            if (owner := ".".join(names[:k])) in owners:
+                return f"{owner}.{names[k]}"
+        return path
+
     def _import_list(self, elements: Sequence[Value], path: str) -> ListRef:
         """A list of the caller: constant, so a run-time one is made at the start."""
         site: Site = ("import", path)

@@ -110,6 +110,7 @@ def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
         case TensorElement(), Tensor() if joined(element, of_value(b, value)) == element:
             # What the list holds is the tensor itself: a later write would have to show in it.
             value.storage.held = True
+            b.copies[value.storage] += 1
             box = perform(b, "box", [b.ssa(value)], ListType.of(value.dtype))
             sizes = zip(element.shape, value.shape, strict=True)
             return [box, *(b.scalar_operand(b.unsized(s)) for e, s in sizes if e is None)]
@@ -176,6 +177,7 @@ def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
             sizes = tuple(b.size(b.scalar_of(next(leaves))) if s is None else s for s in shape)
             made = b.fresh(perform(b, "unbox", [box], tensor(dtype, sizes)))
             made.storage.held = True
+            b.copies[made.storage] += 1
             return made
         case TupleElement(parts, fields, class_name):
             values = tuple(value_of(b, part, leaves) for part in parts)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from xdsl.ir import SSAValue
 
+from tensorscript.base.source import Span
 from tensorscript.dialects.te.expr import binary, select
 
 from .builder import Rows
-from .element_kinds import NumberElement, joined, of_value
+from .element_kinds import ListElement, NumberElement, joined, of_value
 from .evaluator import Evaluator
 from .grown import as_grown, leaves_of, must_grow
 from .list_access import check, fetch, length, named, position
@@ -17,16 +18,45 @@ from .list_actions import perform
 from .list_content import content_of, grow
 from .list_order import has_order, sort_in_order
 from .list_reading import find
+from .paths import is_state
 from .text_values import is_textual
-from .values import Grown, ListRef, Value, Variant
+from .values import Grown, ListRef, Site, Value, Variant
 from .variants import each_option
 
 
+class StateChanges(Exception):
+    """Lists or dicts of `self` at `paths` are changed: they are arguments next time."""
+
+    def __init__(self, paths: tuple[str, ...], reason: str, span: Span | None) -> None:
+        super().__init__(reason)
+        self.paths, self.reason, self.span = paths, reason, span
+
+
 def changed(ev: Evaluator, x: ListRef) -> Grown:
-    """The content of a list that is about to be changed."""
+    """The content of a list that is about to be changed.
+
+    Raises:
+        StateChanges: it is, or may be, one of the constants that `self` holds.
+        NotCompilable: it is another constant.
+    """
     if x.frozen:
-        ev.b.cannot("changing a list that the caller keeps")
+        reason = "changing a list that the caller keeps"
+        paths = _imported(x.sites) or _imported(s for s in ev.hints.elements if _holds_lists(ev, s))
+        if not paths:
+            ev.b.cannot(reason)
+        attributes = tuple(ev.attribute_of(path) for path in paths)
+        raise StateChanges(attributes, f"{ev.b.operator}: {reason}", ev.b.span)
     return content_of(ev, x)
+
+
+def _holds_lists(ev: Evaluator, site: Site) -> bool:
+    return isinstance(ev.hints.elements[site], ListElement)
+
+
+def _imported(sites: Iterable[Site]) -> tuple[str, ...]:
+    """The paths of the lists and dicts of `self` that are made at `sites`."""
+    found = (str(site[1]) for site in sites if site[0] == "import")
+    return tuple(path for path in found if is_state(path))
 
 
 def leaves_for(ev: Evaluator, x: ListRef, content: Grown, value: Value) -> list[SSAValue]:

@@ -53,6 +53,7 @@ class CallPlan:
         state_known: their ints and bools are constants, which the caller guards.
         state_updates: (path, leaf number) of new elements of tensors that were written in place.
         state_assigned: (path, tree) of new values of attributes.
+        state_aliases: paths of tensors that are views of those, as they share their memory.
         aliases: (leaf number, path): a result that is the argument itself.
         sizes: names of the dynamic sizes.
         random: leaf number of the random generator's state, which is the last argument, too; None
@@ -68,6 +69,7 @@ class CallPlan:
     state_known: bool = False
     state_updates: tuple[tuple[str, int], ...] = ()
     state_assigned: tuple[tuple[str, OutputTree], ...] = ()
+    state_aliases: tuple[str, ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
     sizes: tuple[str, ...] = ()
     random: int | None = None
@@ -78,6 +80,13 @@ class CallPlan:
         """Numbers of the results that are Python numbers."""
         trees = (self.output, *(tree for _, tree in self.state_assigned))
         return frozenset[int]().union(*(tree.scalar_leaves for tree in trees))
+
+    @property
+    def minds_sharing(self) -> bool:
+        """Which tensors of self share memory is part of what the code is made for."""
+        trees = (tree for _, tree in self.state_assigned)
+        writes = self.state_updates or (self.mutated_inputs and self.state_inputs)
+        return bool(writes) or any(tree.has_copies for tree in trees)
 
     @property
     def is_stateless(self) -> bool:

@@ -18,7 +18,7 @@ from tensorscript.dialects.ts.constants import QuantizedLiteral, TensorLiteral
 from .builder import Builder
 from .complex_tensors import AnyTensor
 from .paths import SELF, below
-from .values import ObjectValue, Tensor, Value
+from .values import ObjectValue, Tensor
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,10 @@ def _alias(path: str, owner: TensorLiteral, literal: TensorLiteral) -> Alias:
     return Alias(path, literal.array.shape, strides, offset // size)
 
 
-def view_of(b: Builder, alias: Alias, owner: AnyTensor) -> Value:
+def view_of(b: Builder, alias: Alias, owner: AnyTensor) -> AnyTensor:
     """The tensor that an alias stands for."""
     if alias.shape is None:
         return owner
     assert isinstance(owner, Tensor)
-    return b.call("aten::as_strided", owner, list(alias.shape), list(alias.strides), alias.offset)
+    place = list(alias.shape), list(alias.strides), alias.offset
+    return b.apply("aten::as_strided", owner, *place)

@@ -30,6 +30,8 @@ from .evaluator import Evaluator
 from .facts import Refuse
 from .generator import STATE_SIZE, DrawsNumbers
 from .grown import Hints, ListGrows
+from .kept_tensors import given_of, refuse_split_memory
+from .list_changes import StateChanges
 from .paths import RANDOM, SELF, is_state, of_receiver
 from .plan import CallPlan
 from .said import said
@@ -38,7 +40,7 @@ from .specs import (
     ArgumentSpec,
     TensorSpec,
 )
-from .state import State, assigned, attribute_of, written
+from .state import State, assigned, written
 from .structure import HANDLERS, script_error
 from .table import TABLES
 from .trials import Raised, drop_untaken
@@ -115,6 +117,7 @@ def _run(
             waiting.append((k, spec))
         else:
             values[k] = own.argument(spec, name)
+    own.aliases = state.aliases
     for path, state_spec in state.specs.items():
         evaluator.state[path] = own.argument(state_spec, path)
     for path, alias in state.aliases.items():
@@ -194,11 +197,17 @@ def _with_state(
     """Specialise, again until all is known that the program changes of self."""
     hints = Hints()
     while True:
-        own, result = _settled(module, entry, arguments, options, state, hints)
+        try:
+            own, result = _settled(module, entry, arguments, options, state, hints)
+        except StateChanges as found:
+            if not state.learn((), found.paths):
+                raise NotCompilable(found.reason, found.span) from None
+            continue
         in_place, replaced = written(own), assigned(own)
-        holders = (attribute_of(own, path) for path in in_place)
-        if not state.learn(in_place, (*holders, *replaced)):
-            state.refuse_replaced(replaced)
+        holders = (own.evaluator.attribute_of(path) for path in in_place)
+        given = given_of(own, replaced)
+        if not state.learn(in_place, (*holders, *replaced, *given)):
+            refuse_split_memory(own, state.receiver, replaced)
             return _finish(own, entry, result, state)
 
 
@@ -212,7 +221,9 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
     )
     random = None if b.generator is None else own.leaf(whole(b.generator))
     updates = tuple((of_receiver(path), own.leaf(x)) for path, x in written(own).items())
+    own.kept = {}
     changes = tuple((of_receiver(path), own.tree(v)) for path, v in assigned(own).items())
+    own.kept = None
     spoken = said(own)
     b.emit(tg.ReturnOp(own.leaves))
     drop_untaken(b.tried)
@@ -240,6 +251,7 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
         state_known=state.known,
         state_updates=updates,
         state_assigned=changes,
+        state_aliases=tuple(of_receiver(p) for p in state.aliases),
         aliases=tuple(own.sources.items()),
         sizes=tuple(own.sizes),
         random=random,

@@ -131,6 +131,11 @@ class OutputTree:
         return self.kind == "tensor" or any(child.has_tensors for child in self.children)
 
     @cached_property
+    def has_copies(self) -> bool:
+        """There is a run-time list of tensors, which come back as tensors of their own."""
+        return self.kind == "boxes" or any(child.has_copies for child in self.children)
+
+    @cached_property
     def needs_classes(self) -> bool:
         """The result holds objects or members of enums."""
         own = bool(self.kind in ("object", "record") and self.class_name) or isinstance(

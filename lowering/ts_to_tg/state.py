@@ -145,17 +145,21 @@ class State:
             self.aliases = aliases_of(tensors_of(self.receiver), self.in_place)
         for path, alias in self.aliases.items():
             self.paths.pop(path, None)
-            if any(path.startswith(f"{p}.") for p in self.paths):
-                raise NotCompilable(f"{path} shares memory with {alias.owner}, which changes")
-            self.paths[alias.owner] = self.in_place[alias.owner] = None
+            self.in_place[alias.owner] = None
+        # Owners first: what is inside of other attributes is a view of them.
+        owners = (self._attribute(alias.owner) for alias in self.aliases.values())
+        self.paths = dict.fromkeys((*owners, *self.paths))
         return before != (len(self.paths), len(self.in_place))
 
-    def refuse_replaced(self, paths: Iterable[str]) -> None:
-        """Raise NotCompilable if one of `paths`, which get new values, shares memory with what is
-        written in place: it would have to stop doing so."""
-        shared = self.aliases.keys() | {alias.owner for alias in self.aliases.values()}
-        if found := next((p for p in paths if p in shared), None):
-            raise NotCompilable(f"{found} shares memory with what changes, and gets a new value")
+    def _attribute(self, path: str) -> str:
+        """The attribute that holds what stands at `path`."""
+        names = path.split(".")
+        ends = range(1, len(names))
+        inside = (k for k in ends if not isinstance(self._at(names[:k]), ObjectValue))
+        return ".".join(names[: next(inside, len(names))])
+
+    def _at(self, names: Sequence[str]) -> object:
+        return _given(".".join(names), self.receiver)
 
     @property
     def specs(self) -> dict[str, ArgumentSpec]:
@@ -196,7 +200,7 @@ def assigned(own: Boundary) -> dict[str, Value]:
                 out[f"{owner.path}.{name}"] = value
     for ref in changed_refs(Heap({}, b.heap.imported), b.heap):
         if isinstance(ref, ListRef | DictRef) and ref in ev.held:
-            path = attribute_of(own, ev.held[ref])
+            path = ev.attribute_of(ev.held[ref])
             out.setdefault(path, _current(own, path))
     for path, value in ev.state.items():
         if any(_references(own, value)):
@@ -205,16 +209,6 @@ def assigned(own: Boundary) -> dict[str, Value]:
         b.cannot(f"changing {foreign}, an object that the caller holds")
     _refuse_sharing(own, out)
     return out
-
-
-def attribute_of(own: Boundary, path: str) -> str:
-    """The attribute that holds what stands at `path`."""
-    owners = {o.path for o in own.evaluator.objects.values()}
-    names = path.split(".")
-    for k in range(len(names) - 1, 0, -1):
-        if (owner := ".".join(names[:k])) in owners:
-            return f"{owner}.{names[k]}"
-    return path
 
 
 def _current(own: Boundary, path: str) -> Value:
@@ -250,4 +244,4 @@ def _refuse_sharing(own: Boundary, found: dict[str, Value]) -> None:
             seen.add(ref)
 
 
-__all__ = ["SELF", "State", "assigned", "attribute_of", "state_spec", "uniform_dtype", "written"]
+__all__ = ["SELF", "State", "assigned", "state_spec", "uniform_dtype", "written"]
