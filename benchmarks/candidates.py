@@ -132,8 +132,13 @@ def _jax(work: Workload, arguments: Arguments, threads: int) -> Found:
 def _numba(work: Workload, arguments: Arguments, threads: int) -> Found:
     if work.plain and all(isinstance(a, int) for a in arguments):
         return {"numba": lambda: _called(numba.njit(work.build()), arguments)}
-    made = work.numba
-    return {} if made is None else {"numba": lambda: _called(made(), arguments)}
+    made, arrays = work.numba, tuple(_as_array(a) for a in arguments)
+    return {} if made is None else {"numba": lambda: _called(made(), arrays)}
+
+
+def _as_array(a: Any) -> Any:
+    """Numba's users hold arrays, not lists."""
+    return np.asarray(a) if isinstance(a, list) else a
 
 
 def _called(program: Callable[..., Any], arguments: Arguments) -> Call:

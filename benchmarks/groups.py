@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from data import DATA
 from image_models import IMAGE_MODELS
 from list_programs import LIST_PROGRAMS
-from pointwise import CALL, POINTWISE
+from pointwise import CALL, POINTWISE, STEPS
 from products import ATTENTION, PRODUCT
 from quantized import QUANTIZED
 from reductions import NORMALISATION, REDUCTION
@@ -26,6 +26,6 @@ GROUPS: dict[str, Sequence[Workload]] = {
     "window": WINDOW,
     "data": DATA,
     "model": (*IMAGE_MODELS, *TEXT_MODELS),
-    "control flow": (*SCALAR_PROGRAMS, *LIST_PROGRAMS),
+    "control flow": (*SCALAR_PROGRAMS, STEPS, *LIST_PROGRAMS),
     "call": CALL,
 }

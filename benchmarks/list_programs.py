@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+import numba_peers
+from numba_peers import jitted
 from workload import Workload
 
 if importlib.util.find_spec("torch"):
@@ -141,9 +143,12 @@ def _boxes(random: Any) -> tuple[Any, ...]:
 
 
 LIST_PROGRAMS: tuple[Workload, ...] = (
-    Workload("Levenshtein 128x128, lists", lambda: levenshtein, _words, plain=True),
-    Workload("Levenshtein 64x64, elements", lambda: levenshtein_table, _tables, plain=True),
+    Workload("Levenshtein 128x128, lists", lambda: levenshtein, _words, plain=True,
+             numba=jitted(numba_peers.levenshtein, nogil=False)),
+    Workload("Levenshtein 64x64, elements", lambda: levenshtein_table, _tables, plain=True,
+             numba=jitted(numba_peers.levenshtein_table, nogil=False)),
     Workload("beam search, 20 steps of 30, width 8", lambda: beam_search, _scores, plain=True),
-    Workload("NMS of 200 boxes, elements", lambda: suppress_elements, _boxes, plain=True),
+    Workload("NMS of 200 boxes, elements", lambda: suppress_elements, _boxes, plain=True,
+             numba=jitted(numba_peers.suppress_elements, nogil=False)),
     Workload("NMS of 200 boxes, masks", lambda: suppress_tensors, _boxes, plain=True),
-)
+)  # fmt: skip

@@ -62,7 +62,10 @@ TEXT_MODELS: tuple[Workload, ...] = (
         model(f"MiniLM, S=128, batch {n}", Encoder, _tokens(n, 128, 30522), n * 2.872e9)
         for n in (1, 8)
     ),
-    model("GPT-2 small, S=64, batch 1", Decoder, _tokens(1, 64, 50257), 11.10e9),
+    *(
+        model(f"GPT-2 small, S=64, batch {n}", Decoder, _tokens(n, 64, 50257), n * 11.10e9)
+        for n in (1, 8)
+    ),
     *(
         model(f"LSTM 64 to 128, T=100, batch {n}", Recurrent, normal((n, 100, 64)), n * 19.66e6)
         for n in (1, 8)
