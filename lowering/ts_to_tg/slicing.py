@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tensorscript.dialects.te.expr import Expr, binary, const, select, var
+from tensorscript.dialects.te.ranges import SIZE, Interval, Prover
 
 from .builder import Builder, Rows
 from .dims import dimension, literal, size_of, sizes_of
@@ -37,9 +40,26 @@ def checked_index(b: Builder, index: Value, size: Expr, dim: int) -> Expr:
         )
     ):
         return e
-    inside = binary("and", binary("ge", e, -size), binary("lt", e, size))
-    b.check(known(inside), f"select(): index out of range for dimension {dim}")
-    return as_expr(b.scalar_of(b.scalar_operand(select(e < 0, e + size, e))))
+    prover = Prover(_ranges(b, e.free | size.free))
+    is_counted, is_below = prover.decide(e >= 0), prover.decide(e < size)
+    if not is_below:
+        inside = e < size if is_counted else binary("and", e >= -size, e < size)
+        b.check(known(inside), f"select(): index out of range for dimension {dim}")
+    place = e if is_counted else select(e < 0, e + size, e)
+    return as_expr(b.scalar_of(b.scalar_operand(place)))
+
+
+def _ranges(b: Builder, names: Iterable[str]) -> dict[str, Interval]:
+    """Of the counters of loops and the sizes among the names; those that a bound is made of come
+    before what it bounds."""
+    found: dict[str, Interval] = {}
+    for name in sorted(names):
+        if (bound := b.bounds.get(name)) is not None:
+            found |= _ranges(b, bound.free)
+            found[name] = Interval(0, None, above=(bound - 1,))
+        elif not name.startswith("$"):
+            found[name] = SIZE
+    return found
 
 
 def select_at(b: Builder, x: Tensor, dim: Value, index: Value, *_: Value) -> Tensor:
