@@ -144,7 +144,7 @@ def _boxes(random: Any) -> tuple[Any, ...]:
 
 LIST_PROGRAMS: tuple[Workload, ...] = (
     Workload("Levenshtein 128x128, lists", lambda: levenshtein, _words, plain=True,
-             numba=jitted(numba_peers.levenshtein, nogil=False)),
+             numba=jitted(levenshtein, nogil=False)),
     Workload("Levenshtein 64x64, elements", lambda: levenshtein_table, _tables, plain=True,
              numba=jitted(numba_peers.levenshtein_table, nogil=False)),
     Workload("beam search, 20 steps of 30, width 8", lambda: beam_search, _scores, plain=True),

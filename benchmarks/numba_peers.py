@@ -273,18 +273,6 @@ def tiny_steps(x, y):
     return z
 
 
-def levenshtein(a, b):
-    previous = np.arange(b.size + 1)
-    current = np.empty(b.size + 1, np.int64)
-    for i in range(a.size):
-        current[0] = i + 1
-        for j in range(b.size):
-            cost = 0 if a[i] == b[j] else 1
-            current[j + 1] = min(min(current[j] + 1, previous[j + 1] + 1), previous[j] + cost)
-        previous, current = current, previous
-    return previous[b.size]
-
-
 def levenshtein_table(a, b):
     n, m = a.size, b.size
     table = np.zeros((n + 1, m + 1), np.int64)

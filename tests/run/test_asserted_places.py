@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorscript as ts
@@ -28,3 +29,44 @@ def test_rows_are_not_read_outside_of_themselves(program: Callable[..., Any]) ->
     assert run(x, ts.tensor([0, 1])).item() == pytest.approx(program(x, ts.tensor([0, 1])).item())
     with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
         run(x, outside)
+
+
+def wavefront(x: ts.Tensor) -> ts.Tensor:
+    table = ts.zeros([x.size(0) + 1, x.size(1)])
+    for i in range(1, x.size(0) + 1):
+        for j in range(1, x.size(1)):
+            table[i, j] = table[i - 1, j - 1] + table[i, j - 1] + x[i - 1, j]
+    return table
+
+
+def test_places_of_counters_are_proven_inside() -> None:
+    """Counters, and one below and above them."""
+    x = np.random.default_rng(0).standard_normal((50, 70)).astype(np.float32)
+    compiled = ts.compile(wavefront, [x], fallback="error")
+    assert "index out of range" not in compiled.ir("te")
+    want = np.zeros((51, 70), np.float32)
+    for i in range(1, 51):
+        for j in range(1, 70):
+            want[i, j] = want[i - 1, j - 1] + want[i, j - 1] + x[i - 1, j]
+    np.testing.assert_allclose(compiled(x), want, rtol=1e-4, atol=1e-5)
+
+
+def beyond(x: ts.Tensor) -> float:
+    total = 0.0
+    for i in range(x.size(0)):
+        total += float(x[i + 1])
+    return total
+
+
+def behind(x: ts.Tensor) -> float:
+    total = 0.0
+    for i in range(x.size(0)):
+        total += float(x[i - 1])
+    return total
+
+
+def test_places_that_leave_are_still_asked_for() -> None:
+    x = np.arange(1.0, 40.0)
+    assert ts.compile(behind, [x], fallback="error")(x) == x.sum()
+    with pytest.raises(RuntimeError, match="out of range"):
+        ts.compile(beyond, [x], fallback="error")(x)

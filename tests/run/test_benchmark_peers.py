@@ -73,9 +73,9 @@ def test_ten_operations() -> None:
     )
 
 
-def test_edit_distances() -> None:
+def test_edit_distance() -> None:
     a, b = (np.array([ord(c) for c in word]) for word in ("kitten", "sitting"))
-    assert numba_peers.levenshtein(a, b) == numba_peers.levenshtein_table(a, b) == 3
+    assert numba_peers.levenshtein_table(a, b) == 3
 
 
 def test_boxes_that_overlap_are_dropped() -> None:
