@@ -229,18 +229,19 @@ class LoopState:
 
     def _grow(self, trial: Trial, after: list[Value]) -> bool:
         grew = False
+        changed = changed_refs(self.b.heap, trial.heap)
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
             wider = self._widened(old, new, trial.heap)
             if wider is not NOTHING:
                 self.initial[k] = wider
                 self.varying.add(k)
                 grew = True
+        grew |= any([self._widen_content(r, trial.heap) for r in changed])
         if grew:
             return True
         pairs = [(k, self.initial[k], after[k]) for k in sorted(self.varying)]
         grew = any([self._box((k,), old, new) for k, old, new in pairs])
         grew |= any([self._box_content(r, self.b.heap[r], trial.heap[r]) for r in self.refs])
-        changed = changed_refs(self.b.heap, trial.heap)
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
             if k in self.varying or same_value(old, new):
                 continue
@@ -268,6 +269,19 @@ class LoopState:
                 grew = True
         return grew
 
+    def _widen_content(self, ref: Ref, after: Heap) -> bool:
+        """`_widened` of what a reference holds: before the loop it is the same, with options."""
+        old, new = _named(self.b.heap[ref]), _named(after[ref])
+        wider = {k: self._widened(old[k], new[k], after) for k in old if k in new}
+        wider = {k: v for k, v in wider.items() if v is not NOTHING}
+        if not wider or (isinstance(ref, ListRef) and len(old) != len(new)):
+            return False
+        content = old | wider
+        is_list = isinstance(ref, ListRef)
+        self.b.heap[ref] = tuple(content.values()) if is_list else content
+        self.refs.setdefault(ref, set()).update(wider)
+        return True
+
     def _grow_stale(self, trial: Trial) -> bool:
         """What an iteration leaves stale is so in the next one."""
         new = {s for s in trial.heap.stale - self.b.heap.stale if s in self.b.heap}
@@ -279,21 +293,41 @@ class LoopState:
         if list(self.b.heap[ref]) != list(heap[ref]) and ref.sites:
             require_one_dict(self.b, self.b.heap, ref, heap, ref)
 
+    def _fitted(self, first: Value, last: Value) -> Value:
+        """What an iteration leaves, in the form in which it is carried."""
+        if isinstance(first, Variant):
+            kinds = set(map(kind_of, options_of(first)))
+            if not kinds.issuperset(map(kind_of, options_of(last))):
+                self.b.cannot(
+                    f"a value that a loop changes from {kind_text(first)} to {kind_text(last)}"
+                )
+            return fitted(first, last)
+        if isinstance(first, Text) and is_textual(last):
+            return Text(text_column(self.b, last))
+        return last
+
+    def _fitted_content(self, ref: Ref, last: Value) -> Value:
+        """`_fitted` of what a reference holds; of a dict or an object only of what changes."""
+        first = self.before[ref]
+        if isinstance(first, tuple) and isinstance(last, tuple) and len(first) == len(last):
+            return tuple(self._fitted(*pair) for pair in zip(first, last, strict=True))
+        if isinstance(first, dict) and isinstance(last, dict):
+            both = [k for k in self.refs[ref] if k in first and k in last]
+            fits = {k: self._fitted(first[k], last[k]) for k in both}
+            return {k: fits[k] if k in fits else last[k] for k in last}
+        return last
+
     def _yields(self, types: Sequence[LeafType], after: list[Value], trial: Trial) -> list[Value]:
         b = self.b
         leaves: list[Value] = []
         for k in sorted(self.varying):
-            first, last = self.initial[k], after[k]
-            if isinstance(first, Variant):
-                last = fitted(first, last)
-            if isinstance(first, Text) and is_textual(last):
-                last = Text(text_column(b, last))
+            first, last = self.initial[k], self._fitted(self.initial[k], after[k])
             require_alike(b, self.before, first, trial.heap, last)
             self._flatten((k,), last, leaves)
         for ref in self.refs:
             if isinstance(ref, ListRef):
                 require_alike_contents(b, self.before, ref, trial.heap, ref)
-            self._flatten_content(ref, trial.heap[ref], leaves)
+            self._flatten_content(ref, self._fitted_content(ref, trial.heap[ref]), leaves)
         if len(leaves) != len(types):
             b.cannot("the structure of what a loop carries changes")
         for value, expected in zip(leaves, types, strict=True):
@@ -301,3 +335,10 @@ class LoopState:
             if not same_type(expected, found):
                 b.cannot(f"a loop changes a value from {expected.data} to {found.data}")
         return [leaf_ssa(b, v) for v in leaves]
+
+
+def _named(content: Value) -> dict[object, Value]:
+    """What a reference holds, by index or by key; nothing for a storage or a run-time list."""
+    if isinstance(content, tuple):
+        return dict(enumerate(content))
+    return {k: content[k] for k in content} if isinstance(content, dict) else {}

@@ -8,7 +8,7 @@ whose attributes share nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Dict, List  # noqa: UP035 - as programs write
+from typing import Any, Dict, List, Optional  # noqa: UP035 - as programs write
 
 import pytest
 
@@ -168,3 +168,50 @@ def test_native_calls_change_what_interpreted_ones_do(make: Callable[[], nn.Modu
         assert plain(own) == plain(its)
     if make in NATIVE:
         assert function.stats.is_native, function.stats.fallbacks
+
+
+class Optionals(nn.Module):
+    """Attributes and elements that a loop changes from None to a tensor, or among strings."""
+
+    last: Optional[Tensor]  # noqa: UP045
+    named: Dict[str, Optional[Tensor]]  # noqa: UP006, UP045
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = None
+        self.mode = ""
+        self.named = {"a": None}
+        self.sums = [ts.zeros(2)]
+
+    def forward(self, x: Tensor, n: int) -> Tensor:
+        held: List[Optional[Tensor]] = [None, None]  # noqa: UP006, UP045
+        out = x * 0
+        for i in range(n):
+            before = self.last
+            if before is not None:
+                out = out + before
+            self.last = None if i % 3 == 2 else x * i
+            self.mode = "none" if i % 3 == 2 else "some"
+            held[0] = held[1]
+            held[1] = x * i
+            one = self.named["a"]
+            if one is None:
+                self.named["a"] = x + i
+            elif i % 2 == 1:
+                self.named["a"] = None
+            self.sums[0] = self.sums[0] + 1
+        out = out + self.sums[0] + len(self.mode)
+        for part in (held[0], self.named["a"]):
+            if part is not None:
+                out = out + part
+        return out
+
+
+def test_loops_change_what_attributes_and_elements_are() -> None:
+    interpreted, compiled = jit.script(Optionals()), jit.script(Optionals())
+    function = ts.compile(compiled, fallback="error")
+    x = ts.tensor([1.0, 2.0])
+    for n in (0, 1, 2, 0, 3, 7, 0, 1, 50):
+        assert plain(function(x, n)) == plain(interpreted(x, n))
+        for name in ("last", "mode", "named", "sums"):
+            assert plain(getattr(compiled, name)) == plain(getattr(interpreted, name))
