@@ -62,7 +62,7 @@ def _product(a: Array, b: Array, over: Sequence[int]) -> Array:
     both = [dim for dim in rest if a.shape[dim] != 1 and b.shape[dim] != 1]
     rows = [dim for dim in rest if a.shape[dim] != 1 and dim not in both]
     columns = [dim for dim in rest if dim not in both and dim not in rows]
-    if rows and columns and columns[-1] < rows[-1]:  # rows of the result are to come last
+    if rows and columns and columns[-1] < rows[0]:  # the result is to lie in its own order
         a, b, rows, columns = b, a, columns, rows
     left = a.transpose(*both, *rows, *over, *columns)
     right = b.transpose(*both, *over, *columns, *rows)

@@ -14,16 +14,50 @@ from tensorscript.base.errors import OperatorError
 from tensorscript.base.reinterpretation import of_no_dimension, of_size, of_stride
 
 from ..memory_format import unsqueezed
-from ..storage import array, make
+from ..storage import Array, array, make
 from .shapes import broadcast, normal_dim, normal_dims, whole_shape
 from .strided import as_strided
 
 Kernel = Callable[..., Any]
 
 
+def _viewed_strides(a: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
+    """Bytes between the elements of `a` seen in another shape; None if no strides show them.
+
+    Dimensions that lie side by side are one run; those of one element belong to the run after
+    them, as PyTorch has it (NumPy keeps their strides where no size changes).
+    """
+    strides, at = [0] * len(shape), len(shape) - 1
+    size, step = 1, a.strides[-1]
+    for dim in range(a.ndim - 1, -1, -1):
+        size *= a.shape[dim]
+        if dim and (a.shape[dim - 1] == 1 or a.strides[dim - 1] == size * step):
+            continue
+        seen = 1
+        while at >= 0 and (seen < size or shape[at] == 1):
+            strides[at] = seen * step
+            seen *= shape[at]
+            at -= 1
+        if seen != size:
+            return None
+        size, step = 1, a.strides[dim - 1]
+    return tuple(strides)
+
+
+def _reshaped(a: Array, shape: tuple[int, ...]) -> Array:
+    """`a.reshape`, a view wherever it can be one, with PyTorch's strides."""
+    out = a.reshape(shape)
+    if 1 not in shape or not a.ndim or not a.size or not np.may_share_memory(out, a):
+        return out
+    strides = _viewed_strides(a, shape)
+    if strides is None or strides == out.strides:
+        return out
+    return strided_view(a, shape, strides)
+
+
 def view(self: Any, size: Sequence[int]) -> Any:
     a = array(self)
-    out = a.reshape(whole_shape(size, a.size))
+    out = _reshaped(a, whole_shape(size, a.size))
     if a.size and not np.may_share_memory(out, a):
         raise OperatorError(
             "view size is not compatible with input tensor's size and stride (at least one "
@@ -33,7 +67,7 @@ def view(self: Any, size: Sequence[int]) -> Any:
 
 
 def reshape(self: Any, shape: Sequence[int]) -> Any:
-    return make(array(self).reshape(whole_shape(shape, array(self).size)), self.dtype)
+    return make(_reshaped(array(self), whole_shape(shape, array(self).size)), self.dtype)
 
 
 def view_dtype(self: Any, dtype: DType) -> Any:

@@ -48,7 +48,7 @@ def _contents(ev: Evaluator, x: Value) -> Value:
 
 def _change(ev: Evaluator, x: ListRef | DictRef, content: Value) -> None:
     if x.shared and isinstance(x, ListRef):
-        grow(ev, x, "changing a list that may be the same as another one")
+        grow(ev, x, "changing a list that may be the same as another one", *content)
     if x.shared and isinstance(x, DictRef):
         grow_dict(ev, x, "changing a dict that may be the same as another one")
     ev.b.heap[x] = content

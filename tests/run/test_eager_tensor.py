@@ -115,6 +115,26 @@ def test_views_alias() -> None:
     assert from_numpy(x.numpy()).data_ptr() == x.data_ptr() == from_dlpack(x).data_ptr()
 
 
+@pytest.mark.parametrize(
+    ("sizes", "strides", "seen", "expected"),
+    [
+        ((12, 1, 13, 13), (169, 1, 13, 1), (12, 1, 13, 13), (169, 169, 13, 1)),
+        ((2, 3, 1, 4), (4, 8, 24, 1), (2, 3, 1, 4), (4, 8, 4, 1)),
+        ((5, 1), (1, 7), (5, 1), (1, 7)),
+        ((4, 1), (1, 4), (4, 1, 1), (1, 4, 4)),
+        ((2, 3), (3, 1), (1, 2, 1, 3), (6, 3, 3, 1)),
+    ],
+)
+def test_strides_of_dimensions_of_one_element(
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    seen: tuple[int, ...],
+    expected: tuple[int, ...],
+) -> None:
+    x = make().new_zeros(4000).as_strided(sizes, strides)
+    assert x.view(seen).stride() == x.reshape(seen).stride() == expected
+
+
 def test_order_of_dimensions() -> None:
     x = tensor([[[[0.0, 1.0]]]])
     assert x.dim_order() == (0, 1, 2, 3)

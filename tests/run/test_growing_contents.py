@@ -55,6 +55,21 @@ def written_in_place(x: ts.Tensor, n: int):
     return x, same[0], before
 
 
+def extended_until(x: ts.Tensor, n: int):
+    """A list that is bound again, in a loop that is left from two branches."""
+    frames: list[ts.Tensor] = []
+    x = x * 0.5
+    while True:
+        x = x * 0.5 + 0.1
+        frames += [x.sum(1)]
+        if bool(x.sum() > 1e6):
+            break
+        elif len(frames) > n:
+            x = x + 1
+            break
+    return x, ts.stack(frames)
+
+
 class Growing(ts.nn.Module):
     kept: ts.Tensor
 
@@ -78,7 +93,7 @@ def same(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("program", [in_lists, in_dicts, written_in_place, Growing])
+@pytest.mark.parametrize("program", [in_lists, in_dicts, written_in_place, extended_until, Growing])
 def test_one_loop_for_every_number_of_steps(program: Callable[..., Any]) -> None:
     scripted = ts.jit.script(program() if program is Growing else program)
     other = copy.deepcopy(scripted) if program is Growing else scripted
