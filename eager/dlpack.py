@@ -54,6 +54,7 @@ class _Source:
     def __init__(self, source: Any) -> None:
         self._source = source
         self.dtype: DType | None = None
+        self.is_unversioned = False
 
     def __dlpack_device__(self) -> Any:
         known = getattr(self._source, "__dlpack_device__", None)
@@ -62,9 +63,20 @@ class _Source:
     def __dlpack__(self, **options: Any) -> object:
         make_capsule = getattr(self._source, "__dlpack__", None)
         capsule: object = self._source if make_capsule is None else make_capsule(**options)
+        self.is_unversioned = bool(_is_named(capsule, b"dltensor"))
         if _renamed(capsule, _BFLOAT, _UNSIGNED):
             self.dtype = bfloat16
         return capsule
+
+
+class _Writable:
+    """An array that may be written to: the older protocol has no flag for memory that may not, and
+    NumPy takes all of it for such memory."""
+
+    def __init__(self, base: Array) -> None:
+        self.base = base
+        interface = base.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
@@ -77,6 +89,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """
     given = _Source(ext_tensor)
     array = np.from_dlpack(given)  # type: ignore[arg-type]  # NumPy's protocol names all options
+    if given.is_unversioned:
+        array = np.asarray(_Writable(array))
     dtype = given.dtype or from_array_dtype(array.dtype)
     return placed(make(array.copy() if copy else keep_size(array), dtype), device)
 

@@ -19,7 +19,8 @@ def from_numpy(array: Array) -> Any:
 
     Raises:
         ArgumentError: not an array, or no tensor dtype corresponds.
-        ValueRangeError: a negative stride, or bytes in another order than the machine's.
+        ValueRangeError: strides that are negative or no multiples of an element's size, or bytes in
+            another order than the machine's.
     """
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
@@ -35,6 +36,11 @@ def from_numpy(array: Array) -> Any:
             "between byte orders is currently not supported."
         )
     dtype = dtypes.from_numpy(array.dtype)
+    if any(step % array.itemsize for step in array.strides):
+        raise ValueRangeError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy "
+            "array to reallocate the memory."
+        )
     # Compiled code knows arrays by NumPy's own dtype objects; those of unpickled arrays equal them.
     keep_size(array)
     return make(array if array.dtype is dtype.numpy else array.view(dtype.numpy), dtype)

@@ -48,6 +48,11 @@ def keep_size(a: Array) -> Array:
     return a
 
 
+def keeps_size(a: Array) -> bool:
+    """Whether the memory under `a` keeps its size."""
+    return id(owner(a)) in _FIXED_SIZE
+
+
 def as_bytes(memory: Array) -> Array:
     """All bytes that an array reaches, in one dimension."""
     if memory.dtype == np.uint8 and memory.ndim == 1 and memory.strides == (1,):
@@ -64,7 +69,7 @@ def resize(holder: TensorBase | Holder, size: int) -> list[TensorBase | Holder]:
         OperatorError: the memory keeps its size, one of the holders reaches past it, or they
             cannot be found.
     """
-    if id(owner(holder._array)) in _FIXED_SIZE:
+    if keeps_size(holder._array):
         raise OperatorError(FIXED)
     found = [holder] if _is_alone(holder) else _holders(owner(holder._array))
     old = as_bytes(owner(holder._array))

@@ -127,21 +127,21 @@ def _is_item(v: Any) -> bool:
     return v is None or isinstance(v, (slice, EllipsisType, TensorBase, Sequence, np.ndarray))
 
 
-def _has_bytes(index: Any) -> bool:
-    """Whether an index is a mask of bytes with dimensions; one without counts as a bool."""
+def _byte_masks(index: Any) -> int:
+    """How many masks of bytes with dimensions there are; one without counts as a bool."""
     tensors = (i for i in items_of(index) if isinstance(i, TensorBase))
-    return any(t.dtype is uint8 and t._array.ndim > 0 for t in tensors)
+    return sum(t.dtype is uint8 and t._array.ndim > 0 for t in tensors)
 
 
 def kinds_of(index: Any, advanced: Sequence[Any]) -> list[DType]:
     """The dtypes of the index tensors that `split` left over of `index`."""
-    mask = uint8 if _has_bytes(index) else bool_
+    mask = uint8 if _byte_masks(index) else bool_
     return [mask if a.dtype == bool else int64 for a in advanced if isinstance(a, np.ndarray)]
 
 
 def warn_of_bytes(index: Any, stacklevel: int) -> None:
-    """Warn of masks of bytes, which are deprecated."""
-    if _has_bytes(index):
+    """Warn of each mask of bytes: they are deprecated."""
+    for _ in range(_byte_masks(index)):
         warnings.warn(_BYTES, UserWarning, stacklevel=stacklevel + 1)
 
 
@@ -242,8 +242,11 @@ def check_mask(view: Array, mask: Array, dim: int) -> None:
 def check_index(index: Array, size: int, dim: int) -> None:
     """Raise DimensionError unless every element of `index` lies in [-size, size)."""
     bad = index[(index < -size) | (index >= size)] if index.size else index
-    if bad.size:
-        raise DimensionError(_out_of_bounds(int(bad.flat[0]), dim, size))
+    if not bad.size:
+        return
+    if not size:
+        raise DimensionError("index is out of bounds for dimension with size 0")
+    raise DimensionError(_out_of_bounds(int(bad.flat[0]), dim, size))
 
 
 def gather(view: Array, advanced: tuple[Any, ...]) -> Array:

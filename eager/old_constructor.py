@@ -17,8 +17,10 @@ from tensorscript.base.schema import schema
 from .device import CPU, strided
 from .exchange import from_numpy as shared
 from .storage import TensorBase, make, shown, to_storage, value
+from .storages import UntypedStorage
 from .tracing import Tracer, active_tracer, traced_by
 from .tracking import shares
+from .typed_storages import TypedStorage, elements_of
 
 
 def fill(
@@ -34,6 +36,7 @@ def fill(
 
     Raises:
         ArgumentError: a tensor of another dtype.
+        OperatorError: a storage of elements of another dtype.
     """
     tracer = active_tracer()
     first = data[0] if data else 0
@@ -44,6 +47,9 @@ def fill(
         shares(first, made)
         if tracer is not None:
             tracer.ran(schema("aten::alias"), (first,), made)
+        return
+    if isinstance(first, (UntypedStorage, TypedStorage)) and len(data) == 1:
+        TensorBase.__init__(made, elements_of(first, dtype), dtype)
         return
     with traced_by(None):
         sizes = _sizes(data)

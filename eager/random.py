@@ -35,7 +35,13 @@ class Generator:
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream again from `seed` (any 64-bit integer; the low 32 bits count)."""
+        """Start the stream again from `seed` (any 64-bit integer; the low 32 bits count).
+
+        Raises:
+            ValueRangeError: it has more bits.
+        """
+        if not -(1 << 63) <= seed <= _MASK64:
+            raise ValueRangeError("Overflow when unpacking long long")
         self._seed = seed & _MASK64
         self._bits: Any = None  # made at the first draw: importing numpy.random takes a while
         self._cached: float | None = None

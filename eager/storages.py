@@ -19,7 +19,7 @@ from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from .device import CPU, device
-from .growth import FIXED, Holder, address, as_bytes, keep_size
+from .growth import FIXED, Holder, address, as_bytes, keep_size, keeps_size
 from .growth import resize as resize_memory
 from .placement import array_on, beside, gpu_of, place_of
 from .storage import Array, TensorBase
@@ -39,6 +39,13 @@ class Storage:
 
     def nbytes(self) -> int:
         return self._array.nbytes
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def resizable(self) -> bool:
+        """Whether the memory is of our own, and nobody but tensors holds it."""
+        return not keeps_size(self._array)
 
     @property
     def device(self) -> device:

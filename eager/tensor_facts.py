@@ -18,7 +18,7 @@ from .size import Size
 from .storage import TensorBase, make
 from .storages import UntypedStorage, storage_of
 from .tracing import active_tracer
-from .typed_storages import TypedStorage, typed_storage_of
+from .typed_storages import TypedStorage, quiet_typed_storage_of, typed_storage_of
 
 
 class TensorFacts(TensorBase):
@@ -175,6 +175,9 @@ class TensorFacts(TensorBase):
         """The same as elements, with a warning that PyTorch will remove the class."""
         return typed_storage_of(self)
 
+    def _typed_storage(self) -> TypedStorage:
+        return quiet_typed_storage_of(self)
+
     def storage_type(self) -> Any:
         """The class of the storage."""
         return TypedStorage
@@ -243,6 +246,10 @@ class TensorFacts(TensorBase):
     def share_memory_(self) -> Any:
         """The tensor itself: programs run in one process."""
         return self
+
+    def to_sparse_coo(self) -> Any:
+        """The elements that are not zero, by coordinates."""
+        return call("aten::to_sparse", (self,))
 
     def to_dense(self, dtype: DType | None = None, *, masked_grad: bool = True) -> Any:
         """The tensor itself, in `dtype` if one is given; a sparse one with all its elements."""

@@ -141,6 +141,11 @@ class TypedStorage(Storage):
 def typed_storage_of(tensor: TensorBase) -> TypedStorage:
     """The same as elements of the tensor's dtype, with PyTorch's warning."""
     warnings.warn(_DEPRECATED, UserWarning, stacklevel=3)
+    return quiet_typed_storage_of(tensor)
+
+
+def quiet_typed_storage_of(tensor: TensorBase) -> TypedStorage:
+    """As `typed_storage_of`, without the warning: what libraries call."""
     return TypedStorage(wrap_storage=storage_of(tensor), dtype=tensor.dtype)
 
 

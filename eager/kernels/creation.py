@@ -146,7 +146,8 @@ def logspace(
 ) -> Any:
     low, high = _number(start), _number(end)
     if dtype is None or not dtype.is_integral:
-        return wrap(np.power(base, np.linspace(low, high, steps)), dtype or MODES.default_dtype)
+        exponents = np.linspace(low, high, steps)
+        return wrap(np.power(base, exponents), dtype or _of_bounds(low, high))
     if steps > 1:  # bounds of several whole numbers lose their fractions, the steps between keep it
         low, high = int(low), int(high)
     return wrap(np.trunc(np.power(base, spaced(low, high, steps, float64))), dtype)

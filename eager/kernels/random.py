@@ -17,6 +17,7 @@ from ..modes import MODES
 from ..random import DEFAULT_GENERATOR, Generator, fused, manual_seed
 from ..storage import Array, array, compute, to_storage, wrap
 from .creation import shape_of
+from .strided import resize_
 
 Kernel = Callable[..., Any]
 
@@ -264,6 +265,11 @@ def bernoulli_in_place(self: Any, p: Any = 0.5, generator: Any = None) -> Any:
     return _store(self, drawn < chance)
 
 
+def bernoulli_out(self: Any, generator: Any, out: Any) -> Any:
+    """Zeros and ones in the dtype of `out`, whatever that is."""
+    return bernoulli_in_place(resize_(out, array(self).shape), self, generator)
+
+
 def random_(self: Any, low: int, high: int | None, generator: Any = None) -> Any:
     top = drawn_below(self.dtype) if high is None else high
     source = generator or DEFAULT_GENERATOR
@@ -373,6 +379,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::randint_like.Tensor": lambda self, high, *rest: randint_like(self, 0, high, *rest),
     "aten::randint_like.low_dtype": randint_like,
     "aten::bernoulli": bernoulli,
+    "aten::bernoulli.out": bernoulli_out,
     "aten::bernoulli.p": bernoulli_p,
     "aten::bernoulli_.float": bernoulli_in_place,
     "aten::bernoulli_.Tensor": bernoulli_in_place,

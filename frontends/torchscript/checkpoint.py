@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,11 +35,13 @@ from .unpickle import unpickle
 from .zip_writer import ZipWriter
 
 _VERSION = b"3\n"
+_ONLY_ZIP = "files as before PyTorch 1.6 are read, but not written: this one is a zip archive"
 
 
 def load(
-    f: Source, map_location: Any = None, *, weights_only: bool = True, mmap: bool | None = None
-) -> Any:
+    f: Source, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool = True,
+    mmap: bool | None = None, encoding: str = "utf-8",
+) -> Any:  # fmt: skip
     """The data in a checkpoint, with its tensors.
 
     Args:
@@ -46,8 +49,10 @@ def load(
         map_location: where tensors go, whatever place the file names ("cpu" for files of a GPU); a
             dict from places in the file to places; or a function of a storage on the CPU and the
             place, which gives the storage to use, or None.
+        pickle_module: taken as PyTorch's; nothing in a file is executed, so no module is asked.
         weights_only: a checkpoint is always read as if this were set.
         mmap: taken as PyTorch's; a path is always mapped.
+        encoding: taken as PyTorch's, for strings of Python 2; all are read as UTF-8.
 
     Raises:
         ArchiveError: damaged, hostile, or holding what a checkpoint may not hold.
@@ -131,15 +136,27 @@ class _Objects:
         return made
 
 
-def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
+def save(
+    obj: Any, f: str | os.PathLike[str] | IO[bytes], pickle_module: Any = None,
+    pickle_protocol: int = 2, _use_new_zipfile_serialization: bool = True,
+) -> None:  # fmt: skip
     """Write plain data with tensors (a state dict, a list of tensors, ...) to a checkpoint.
 
     Views of one memory are views of one storage in the file.
+
+    Args:
+        obj: the data.
+        f: a path, or a binary file object.
+        pickle_module: taken as PyTorch's; no object's own code is asked how to pickle it.
+        pickle_protocol: taken as PyTorch's; always 2 is written, which every version reads.
+        _use_new_zipfile_serialization: a zip is written in any case, with a warning if not asked.
 
     Raises:
         ArgumentError: `obj` holds something that is no plain data.
         ArchiveError: a tensor's strides, or an integer, cannot be written.
     """
+    if not _use_new_zipfile_serialization:
+        warnings.warn(_ONLY_ZIP, UserWarning, stacklevel=2)
     storages = StorageTable("data", [(t._array, t.dtype) for t in _tensors(obj, {})])
     text = CheckpointWriter().whole(_Values(storages).make(obj))
     if isinstance(f, str | os.PathLike):

@@ -218,3 +218,13 @@ def test_bytes_of_the_caller_are_left_alone() -> None:
     given = bytearray(OLD.read_bytes())
     ts.load(given)["views"][0].fill_(7.0)
     assert given == OLD.read_bytes()
+
+
+def test_the_options_of_pytorch_are_taken() -> None:
+    file = io.BytesIO()
+    ts.save({"x": ts.ones(2)}, file, pickle, pickle_protocol=4)
+    found = ts.load(file.getvalue(), "cpu", pickle, encoding="latin1", weights_only=False)
+    assert found["x"].tolist() == [1, 1]
+    with pytest.warns(UserWarning, match="is a zip archive"):
+        ts.save([1], file := io.BytesIO(), _use_new_zipfile_serialization=False)
+    assert ts.load(file.getvalue()) == [1]
