@@ -7,6 +7,7 @@ for each head and block of queries (parallel):
         for each panel of MR queries:
             sc[MR][keys]  = panel of Q times kp                       (tiles in registers)
             m' = max(m, max sc);  sc = exp(sc - m');  c = exp(m - m');  l = l * c + sum sc
+                                                    (all rows at once: `attention_rows.py`)
             acc[MR][NV]   = acc * c + sc times vp                     (tiles in registers)
     out = acc * r(l)
 ```
@@ -25,26 +26,26 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, select, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    LetOp,
+    StoreOp,
+    UpdateOp,
+)
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
 from tensorscript.dialects.tg.ops import identity
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map, vectorize_reduction
+from .attention_rows import PartsOfRows
 from .attention_shape import Attention
+from .attention_tile import UNKNOWN_KEYS, AttentionBlocking
 from .contraction_pack import RowPacker
-from .contraction_tile import Tile, ceil_div, tile_for
+from .contraction_tile import ceil_div
 
-QUERY_BLOCK = 192
-"""Queries that share the packed keys and values of a block."""
-SMALL_QUERY_BLOCK = 64
-"""The same where there are few heads, so that every thread has some."""
-KEY_BYTES = 1 << 19
-"""Of the packed keys and values of a block, which stay in the second cache: half of it. Powers and
-sums of few keys at a time cost more than scores that the first cache does not hold."""
-LEAST_KEYS = 128
-UNKNOWN_KEYS = 256
-"""Keys of a block where their number is found by the program."""
 TASK_WORK = 1 << 19
 """Multiply-adds worth handing to another thread, about 10 us."""
 
@@ -75,24 +76,24 @@ def _named(name: str, value: Expr) -> tuple[Statements, Expr]:
 class _Tiled:
     """Writes the nest of one attention."""
 
-    def __init__(self, func: FuncOp, a: Attention, vector_bytes: int) -> None:
+    def __init__(self, func: FuncOp, a: Attention, blocking: AttentionBlocking) -> None:
         self.a, self.buffers = a, all_buffers(func)
         self.dtype = a.result.value.dtype
-        self.lanes = vector_bytes // self.dtype.itemsize
+        self.tile, self.lanes = blocking.tile, blocking.lanes
         # Two vectors of powers at once need the 32 registers of AVX-512.
-        self.powers = self.lanes * (2 if vector_bytes == 64 else 1)
+        self.powers = self.lanes * (2 if self.lanes * self.dtype.itemsize == 64 else 1)
         self.n, self.keys = a.row.size, a.key.size
         self.depth, self.width = int(str(a.depth.size)), int(str(a.column.size))
         self.row, self.key, self.d = a.row.names[0], a.key.names[0], a.column.names[0]
-        self.tile, self.block_rows = self._blocks_of_queries(vector_bytes)
+        self.block_rows, self.block_keys = blocking.queries, blocking.keys
         self.blocks = ceil_div(self.n, self.block_rows)
-        self.block_keys = self._keys_of_a_block()
         self.key_blocks = ceil_div(self.keys, self.block_keys)
         self.single = self.key_blocks.is_int(1)
         self.columns = min(self.tile.columns, -(-self.width // self.lanes) * self.lanes)
         self.value_panels = -(-self.width // self.columns)
         self.visible = _visible(a.score, self.row, self.key)
         self.dense_values = self._values_are_dense()
+        self.parts = PartsOfRows(self.tile.rows, self.lanes, self.dtype)
         self.packer = RowPacker(
             a.k, a.key, a.depth, self.buffers, self.dtype, self.tile.columns, self.lanes
         )
@@ -100,15 +101,6 @@ class _Tiled:
         self.block = const(0) if self.blocks.is_int(1) else var("qb")
         self.start = const(0) if self.single else var("kb") * self.block_keys
         self.first = self.block * self.block_rows + var("ip") * self.tile.rows
-
-    def _blocks_of_queries(self, vector_bytes: int) -> tuple[Tile, int]:
-        heads, queries = known(self.a.batch.size), known(self.n)
-        most = SMALL_QUERY_BLOCK if heads is not None and heads < 4 else QUERY_BLOCK
-        if queries is not None:
-            blocks = -(-queries // most)
-            most = -(-queries // blocks)
-        tile = tile_for(self.dtype, vector_bytes, const(most))
-        return tile, -(-most // tile.rows) * tile.rows
 
     def _values_are_dense(self) -> bool:
         """The rows of V are whole panels, one behind the other: packing would only copy them."""
@@ -121,14 +113,6 @@ class _Tiled:
 
     def _value_at(self, key: Expr, d: Expr) -> Expr:
         return substitute(self.a.v, {self.key: self.start + key, self.d: d})
-
-    def _keys_of_a_block(self) -> int:
-        keys, panel = known(self.keys), self.tile.columns
-        if keys is None:
-            return UNKNOWN_KEYS
-        most = KEY_BYTES // ((self.depth + self.width) * self.dtype.itemsize)
-        blocks = -(-keys // max(most, LEAST_KEYS))
-        return -(-keys // (blocks * panel)) * panel
 
     # --- the frame --------------------------------------------------------------------------------
 
@@ -145,9 +129,10 @@ class _Tiled:
             frame["vp"] = (self.value_panels, self.block_keys, self.columns)
         if not self.single:
             frame |= {"acc": (self.block_rows, self.value_panels * self.columns)}
-            frame |= {"tops": (self.block_rows,), "sums": (self.block_rows,)}
+            frame |= dict.fromkeys(("tops", "sums"), (self.most_panels, self.parts.padded))
         body: Statements = [*lets]
         body += [AllocOp(make_buffer(n, self.dtype, s), "stack") for n, s in frame.items()]
+        body += self.parts.frame()
         inner = [*self._pack(), ForOp("ip", self._panels(), self._panel())]
         if self.single:
             body += inner
@@ -159,7 +144,12 @@ class _Tiled:
 
     def _panels(self) -> Expr:
         left = ceil_div(self.n - self.block * self.block_rows, self.tile.rows)
-        return binary("min", const(self.block_rows // self.tile.rows), left)
+        return binary("min", const(self.most_panels), left)
+
+    @property
+    def most_panels(self) -> int:
+        """Panels of queries of a block."""
+        return self.block_rows // self.tile.rows
 
     def _keys_here(self, last_row: Expr) -> Expr:
         """Keys of this block that the rows up to `last_row` see."""
@@ -174,15 +164,15 @@ class _Tiled:
     def _clear(self) -> Statements:
         zero = const(0, self.dtype)
         size = self.block_rows * self.value_panels * self.columns
+        rows = self.most_panels * self.parts.padded
         places = (
             ("acc", size, zero),
-            ("tops", self.block_rows, identity("max", self.dtype)),
-            ("sums", self.block_rows, zero),
+            ("tops", rows, identity("max", self.dtype)),
+            ("sums", rows, zero),
         )
         out: Statements = []
         for name, count, value in places:
-            at = [const(0)] * (name == "acc") + [var(f"z{name}")]
-            loop = ForOp(f"z{name}", count, [StoreOp(name, at, value)])
+            loop = ForOp(f"z{name}", count, [StoreOp(name, [const(0), var(f"z{name}")], value)])
             out += vectorize_map(loop, 2 * self.lanes)
         return out
 
@@ -221,14 +211,16 @@ class _Tiled:
     def _panel(self) -> Statements:
         rows = self.tile.rows
         frame: dict[str, tuple[int, ...]] = {"sc": (rows, self.block_keys)}
-        frame |= {"peaks": (rows,), "scale": (rows,)}
+        frame |= dict.fromkeys(("peaks", "scale"), (self.parts.padded,))
         lets, seen = _named("seen", self._keys_here(self.first + (rows - 1)))
         work: Statements = [
             *(AllocOp(make_buffer(n, self.dtype, s), "stack") for n, s in frame.items()),
             *self._pack_queries(),
             ForOp("jq", ceil_div(seen, self.tile.columns), self._scores()),
             ForOp("im", rows, self._maxima(seen)),
+            *self.parts.finish("m", "max", self._peak),
             ForOp("ie", rows, self._powers(seen)),
+            *self.parts.finish("e", "add", self._scale),
             ForOp("dq", self.value_panels, self._values(seen)),
         ]
         if self.single or self.visible is None:
@@ -259,21 +251,15 @@ class _Tiled:
             self._tile("s3", columns, [StoreOp("sc", place, done)]),
         ]
 
-    def _old_peak(self, row: Expr) -> Expr:
-        """The maximum of a row of the block over the keys before this block."""
-        dtype = self.dtype
-        return identity("max", dtype) if self.single else load("tops", [self._local(row)], dtype)
-
-    def _local(self, row: Expr) -> Expr:
-        return var("ip") * self.tile.rows + row
+    def _old(self, name: str, row: Expr) -> Expr:
+        """Of a row of the panel, over the keys before this block."""
+        return load(name, [var("ip"), row], self.dtype)
 
     def _maxima(self, seen: Expr) -> Statements:
-        """The scores of one row mapped, and their maximum.
-
-        A loop of its own: what one row waits for, the next ones do not."""
+        """The scores of one row mapped, and their maximum in parts."""
         a, dtype, i, j = self.a, self.dtype, var("im"), var("jm")
         score = load("sc", [i, j], dtype)
-        body: Statements = [UpdateOp("peaks", [i], "max", score)]
+        body: Statements = [UpdateOp("parts", [i], "max", score)]
         if a.score is not None:
             row = binary("min", self.first + i, self.n - 1)
             mapped = substitute(a.score, {self.row: row, self.key: self.start + j})
@@ -281,43 +267,46 @@ class _Tiled:
             body = [
                 LetOp("score", value),
                 StoreOp("sc", [i, j], var("score", dtype)),
-                UpdateOp("peaks", [i], "max", var("score", dtype)),
+                UpdateOp("parts", [i], "max", var("score", dtype)),
             ]
-        return [
-            StoreOp("peaks", [i], self._old_peak(i)),
-            *vectorize_reduction(ForOp("jm", seen, body), 2 * self.lanes),
-        ]
+        return vectorize_reduction(ForOp("jm", seen, body), 2 * self.lanes, self.lanes)
+
+    def _peak(self, row: Expr, most: Expr) -> Statements:
+        """A row's maximum over all keys so far."""
+        if not self.single:
+            most = binary("max", self._old("tops", row), most)
+        return [StoreOp("peaks", [row], most)]
+
+    def _power(self, score: Expr, high: Expr) -> Expr:
+        values = {self.a.mapped: score, self.a.top: high}
+        return replace_loads(self.a.power, lambda n: values.get(str(n.value)))
 
     def _powers(self, seen: Expr) -> Statements:
-        """One row of scores to powers; what becomes of the sums of earlier keys to `scale`."""
-        a, dtype, i, j = self.a, self.dtype, var("ie"), var("je")
-        high = var("high", dtype)
-
-        def power(x: Expr) -> Expr:
-            values = {a.mapped: x, a.top: high}
-            return replace_loads(a.power, lambda n: values.get(str(n.value)))
-
+        """One row of scores to powers, and their sum in parts."""
+        dtype, i, j = self.dtype, var("ie"), var("je")
+        power = self._power(load("sc", [i, j], dtype), var("high", dtype))
         powers: Statements = [
-            LetOp("power", power(load("sc", [i, j], dtype))),
+            LetOp("power", power),
             StoreOp("sc", [i, j], var("power", dtype)),
-            UpdateOp("part", [], "add", var("power", dtype)),
+            UpdateOp("parts", [i], "add", var("power", dtype)),
         ]
-        part = load("part", [], dtype)
-        out: Statements = [
-            AllocOp(make_buffer("part", dtype, ()), "stack"),
-            StoreOp("part", [], const(0, dtype)),
-            LetOp("high", load("peaks", [i], dtype)),
-            *vectorize_reduction(ForOp("je", seen, powers), self.powers),
-        ]
-        if self.single:
-            return [*out, StoreOp("scale", [i], self._inverse(part))]
-        local = self._local(i)
-        total = load("sums", [local], dtype) * load("scale", [i], dtype) + part
         return [
-            *out,
-            StoreOp("scale", [i], power(binary("max", self._old_peak(i), _floor(a.power)))),
-            StoreOp("tops", [local], high),
-            StoreOp("sums", [local], total),
+            LetOp("high", load("peaks", [i], dtype)),
+            *vectorize_reduction(ForOp("je", seen, powers), self.powers, self.lanes),
+        ]
+
+    def _scale(self, row: Expr, part: Expr) -> Statements:
+        """What a row of the results, or what there is of them so far, is multiplied by."""
+        if self.single:
+            return [StoreOp("scale", [row], self._inverse(part))]
+        scale, high = var("less", self.dtype), load("peaks", [row], self.dtype)
+        old = binary("max", self._old("tops", row), _floor(self.a.power))
+        place = [var("ip"), row]
+        return [
+            LetOp("less", self._power(old, high)),
+            StoreOp("scale", [row], scale),
+            StoreOp("tops", place, high),
+            StoreOp("sums", place, self._old("sums", row) * scale + part),
         ]
 
     def _inverse(self, total: Expr) -> Expr:
@@ -372,14 +361,16 @@ class _Tiled:
 
     def _finish(self) -> Operation:
         """The sums over all blocks of keys, scaled, a row at a time."""
-        local, d = var("io"), var("do")
-        left = self.n - self.block * self.block_rows
-        row = self.block * self.block_rows + local
+        panel, within, d = var("io"), var("iw2"), var("do")
+        local = panel * self.tile.rows + within
+        first = self.block * self.block_rows
         value = load("acc", [local, d], self.dtype)
-        store = self._result(row, d, value, var("by", self.dtype))
+        store = self._result(first + local, d, value, var("by", self.dtype))
         copy = vectorize_map(ForOp("do", self.width, [store]), 2 * self.lanes)
-        by = LetOp("by", self._inverse(load("sums", [local], self.dtype)))
-        return ForOp("io", binary("min", const(self.block_rows), left), [by, *copy])
+        by = LetOp("by", self._inverse(load("sums", [panel, within], self.dtype)))
+        left = self.n - first - panel * self.tile.rows
+        rows = ForOp("iw2", binary("min", const(self.tile.rows), left), [by, *copy])
+        return ForOp("io", self._panels(), [rows])
 
 
 def _floor(power: Expr) -> Expr:
@@ -387,6 +378,6 @@ def _floor(power: Expr) -> Expr:
     return power.args[0].args[1].args[1]
 
 
-def tiled_attention(func: FuncOp, a: Attention, vector_bytes: int) -> list[Operation]:
-    """The tiled nest of the attention that a function computes."""
-    return _Tiled(func, a, vector_bytes).build()
+def tiled_attention(func: FuncOp, a: Attention, *blocking: int) -> list[Operation]:
+    """The tiled nest of the attention that a function computes (`AttentionBlocking`)."""
+    return _Tiled(func, a, AttentionBlocking(*blocking)).build()

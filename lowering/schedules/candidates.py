@@ -6,18 +6,21 @@ compiler's own. Parameters are tried one after the other, each with the best of 
 | kernel | parameters |
 |---|---|
 | product | rows and columns of the tile, steps of the depth, panels in a block |
+| attention | rows and columns of the tile, queries and keys of a block |
 | with vector loops | vectors that a body works on at a time: unrolling, independent accumulators |
 | with threads | operations worth handing to another thread |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.dialects.te.schedule import Schedule
 
+from .attention_shape import recognise_attention
+from .attention_tile import AttentionBlocking, attention_blocking
 from .contraction_plan import blocking_for
 from .contraction_shape import product_of
 from .contraction_tile import Blocking
@@ -35,6 +38,8 @@ TILES = {
 """By vector bytes: rows, and vectors of columns, of register tiles that fit the registers."""
 DEPTHS = (128, 256, 512, 1024)
 PANELS = (1, 2, 4, 8, 16, 32)
+QUERIES = (32, 64, 128, 256, 512)
+KEYS = (128, 256, 512, 1024, 2048)
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,34 @@ def _variations(
     grains = [parameters.grain // f for f in GRAIN_FACTORS]
     grains += [parameters.grain * f for f in GRAIN_FACTORS]
     found = [[replace(best, grain=grain) for grain in grains]]
-    product = product_of(func) if func.category.data == "contraction" else None
-    if product is None:
+    if (blockings := _blockings(func, best)) is None:
         return [[replace(best, registers=r) for r in REGISTERS], *found]
-    now = best.blocking or blocking_for(product, best.vector_bytes)
-    shapes = TILES.get(best.vector_bytes, ())
-    tiles = [replace(now, rows=r, columns=v * now.lanes) for r, v in shapes]
-    blockings: list[list[Blocking]] = [
-        tiles,
-        [replace(now, depth=depth) for depth in DEPTHS],
-        [replace(now, panels=panels) for panels in PANELS],
-    ]
     return [[replace(best, blocking=b) for b in options] for options in blockings]
+
+
+def _blockings(
+    func: FuncOp, best: CPUParameters
+) -> Sequence[Sequence[Blocking | AttentionBlocking]] | None:
+    """The blockings of what a kernel becomes, by parameter; None where it has none."""
+    shapes = TILES.get(best.vector_bytes, ())
+    product = product_of(func) if func.category.data == "contraction" else None
+    if product is not None:
+        own = blocking_for(product, best.vector_bytes)
+        now = best.blocking if isinstance(best.blocking, Blocking) else own
+        return [
+            [replace(now, rows=r, columns=v * now.lanes) for r, v in shapes],
+            [replace(now, depth=depth) for depth in DEPTHS],
+            [replace(now, panels=panels) for panels in PANELS],
+        ]
+    form = recognise_attention(func) if func.category.data == "attention" else None
+    if form is None:
+        return None
+    whole = attention_blocking(form, best.vector_bytes)
+    if isinstance(best.blocking, AttentionBlocking):
+        whole = best.blocking
+    tiles = [(r, v * whole.lanes) for r, v in shapes if not v & (v - 1)]
+    return [
+        [whole.of_tile(rows, columns) for rows, columns in tiles],
+        [whole.of_blocks(queries, whole.keys) for queries in QUERIES],
+        [whole.of_blocks(whole.queries, keys) for keys in KEYS],
+    ]

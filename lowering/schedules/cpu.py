@@ -32,6 +32,7 @@ from ..te.dependence import carried
 from ..te.full_unroll import copies
 from ..te.squares import crossing
 from .attention_shape import recognise_attention
+from .attention_tile import attention_blocking
 from .channel_filter import channel_filter, fits
 from .columns import fold_columns, stretch_arguments
 from .contraction_dots import as_dots, dot_parameters, worth_dots
@@ -300,8 +301,9 @@ def _product_kernel(
 
 
 def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None:
-    if recognise_attention(scheduler.func) is not None:
-        _tensorize(scheduler, "attention", parameters.vector_bytes)
+    if (form := recognise_attention(scheduler.func)) is not None:
+        blocking = parameters.blocking or attention_blocking(form, parameters.vector_bytes)
+        _tensorize(scheduler, "attention", *astuple(blocking))
     else:
         _schedule_rows(scheduler, parameters)
 

@@ -17,7 +17,8 @@
 Parameters come after the kernel's name: of products the rows, columns and lanes of the tile, the
 most steps of the depth and panels of rows in a block; of dots the rows, columns and lanes of a
 tile; of products in parts the rows, columns, parts and lanes of a tile and the most steps of the
-depth; of the others the vectors' width in bytes.
+depth; of attention the rows, columns and lanes of the tile, and the queries and keys of a block; of
+the others the vectors' width in bytes.
 The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
 `plane_filter.py`, `attention.py` and `order.py` document what is written.
 """
@@ -36,6 +37,7 @@ from tensorscript.dialects.te.ops import FuncOp
 from ..te.nest import Nest
 from .attention import tiled_attention
 from .attention_shape import recognise_attention
+from .attention_tile import AttentionBlocking
 from .channel_filter import channel_filter, filtered_channels
 from .contraction import blocked_product
 from .contraction_dots import DotTile, dot_products, dots_of
@@ -89,6 +91,13 @@ def _dots_misfit(rows: int, columns: int, lanes: int) -> str | None:
     if min(rows, columns) < 1 or lanes not in (2, 4, 8, 16, 32, 64):
         return "a tile has rows, columns, and vectors of 2, 4, 8, 16, 32 or 64 sums"
     return None if rows * columns * lanes <= MOST_SUMS else f"a tile has {MOST_SUMS} sums at most"
+
+
+def _attention_misfit(rows: int, columns: int, lanes: int, queries: int, keys: int) -> str | None:
+    if (reason := _blocking_misfit(rows, columns, lanes, queries, keys)) is not None:
+        return reason
+    whole = queries % rows == 0 and keys % columns == 0
+    return None if whole else "blocks of queries and of keys are whole tiles"
 
 
 def _in_parts(func: FuncOp, form: ProductInParts, *parameters: int) -> list[Operation]:
@@ -159,7 +168,13 @@ KERNELS = {
     "plane filter": Kernel(
         plane_filter, filtered_planes, "a convolution by channel on planes of known sizes"
     ),
-    "attention": Kernel(recognise_attention, tiled_attention, "two products around a softmax"),
+    "attention": Kernel(
+        recognise_attention,
+        tiled_attention,
+        "two products around a softmax",
+        tuple(f.name for f in fields(AttentionBlocking)),
+        _attention_misfit,
+    ),
     "sort": Kernel(ranking_of, sorted_lines, "a ranking of lines"),
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, load, var
+from tensorscript.dialects.te.expr import Expr, binary, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, LetOp, StoreOp, UpdateOp
 from tensorscript.dialects.tg.ops import identity
 
@@ -66,7 +66,7 @@ def vectorize_map(
     return _strips(loop, lanes, body, kind, grain)
 
 
-def vectorize_reduction(loop: ForOp, lanes: int) -> list[Operation]:
+def vectorize_reduction(loop: ForOp, lanes: int, kept: int | None = None) -> list[Operation]:
     """An innermost loop with updates of loop-invariant targets (and perhaps stores).
 
     ```
@@ -76,6 +76,10 @@ def vectorize_reduction(loop: ForOp, lanes: int) -> list[Operation]:
                                                  for r_z vector reduce { t[] += acc[r_z] }
     ```
     Partial sums in `lanes` accumulators are also more accurate than one running sum.
+
+    Args:
+        kept: leave partial results in as many lanes; the targets have them as a last dimension, and
+            are stored instead of updated.
     """
     updates = [op for op in loop.block.ops if isinstance(op, UpdateOp)]
     names = {id(u): f"acc{k}_{loop.var}" for k, u in enumerate(updates)}
@@ -85,12 +89,20 @@ def vectorize_reduction(loop: ForOp, lanes: int) -> list[Operation]:
         name, dtype = names[id(update)], update.value.dtype
         lane, last = var(f"{loop.var}_s{number}"), var(f"{loop.var}_z{number}")
         clear = StoreOp(name, [lane], identity(update.combiner, dtype))
-        total = UpdateOp(update.buffer, update.indices, update.combiner, load(name, [last], dtype))
         before += [
             AllocOp(Buffer(name, dtype, (const(lanes),)), "reg"),
             ForOp(str(lane.value), lanes, [clear], "vector"),
         ]
-        after.append(ForOp(str(last.value), lanes, [total], "vector", reduction=True))
+        if kept is None:
+            value = load(name, [last], dtype)
+            total = UpdateOp(update.buffer, update.indices, update.combiner, value)
+            after.append(ForOp(str(last.value), lanes, [total], "vector", reduction=True))
+        else:
+            value = load(name, [last], dtype)
+            for first in range(kept, lanes, kept):
+                value = binary(update.combiner, value, load(name, [last + first], dtype))
+            part = StoreOp(update.buffer, [*update.indices, last], value)
+            after.append(ForOp(str(last.value), kept, [part], "vector"))
 
     def body(position: Expr, lane: str) -> list[Operation]:
         rewrite = substituting({loop.var: position})

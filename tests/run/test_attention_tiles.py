@@ -10,6 +10,7 @@ import pytest
 
 import tensorscript as ts
 from tensorscript.backends.target import host
+from tensorscript.dialects.te.schedule import ScheduleError
 
 F = ts.nn.functional
 
@@ -105,6 +106,39 @@ def test_keys_of_a_block_fill_half_of_the_second_cache(keys: int, width: int, bl
     q, k, v = operands((14, keys, width, width))
     scheduled = ts.compile(plain, (q, k, v), fallback="error").ir("scheduled")
     assert (f"te.for kb in 0 .. {blocks}" in scheduled) == (blocks > 1)
+
+
+BLOCKINGS = [(5, 32, 16, 15, 64), (2, 16, 8, 4, 32), (9, 8, 4, 45, 800), (1, 64, 16, 7, 128)]
+
+
+@pytest.mark.parametrize("blocking", BLOCKINGS)
+@pytest.mark.parametrize("program", [plain, causal])
+def test_the_blocking_is_the_step_s(
+    program: Callable[..., ts.Tensor], blocking: tuple[int, ...]
+) -> None:
+    shape = (2, 50, 90, 24, 40)
+    q, k, v = operands(shape)
+    schedule = ts.schedule(program, (q, k, v))
+    schedule.kernel.tensorize(schedule.kernel.loops[0], "attention", *blocking)
+    compiled = ts.compile(program, (q, k, v), schedule=schedule, cache=False)
+    bias = triangle(50, 90) if program is causal else None
+    np.testing.assert_allclose(compiled(q, k, v), reference(q, k, v, bias), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("blocking", "reason"),
+    [
+        ((13, 32, 16, 130), "takes rows, columns, lanes, queries, keys"),
+        ((13, 32, 16, 128, 128), "whole tiles"),
+        ((13, 32, 16, 130, 100), "whole tiles"),
+        ((0, 32, 16, 130, 128), "positive"),
+        ((13, 33, 16, 130, 132), "whole vectors"),
+    ],
+)
+def test_blockings_that_do_not_fit(blocking: tuple[int, ...], reason: str) -> None:
+    kernel = ts.schedule(plain, operands((2, 50, 90, 24, 40))).kernel
+    with pytest.raises(ScheduleError, match=reason):
+        kernel.tensorize(kernel.loops[0], "attention", *blocking)
 
 
 @pytest.mark.parametrize("shape", SHAPES[1:4:2])

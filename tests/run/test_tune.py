@@ -32,6 +32,10 @@ def softmax(x: ts.Tensor) -> ts.Tensor:
     return x.softmax(-1)
 
 
+def attention(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return ts.nn.functional.scaled_dot_product_attention(q, k, v)
+
+
 def grows(x: ts.Tensor) -> ts.Tensor:
     x.add_(1)
     return x * 2
@@ -80,6 +84,7 @@ def tuned(program: Callable[..., Any], *arrays: np.ndarray, **how: Any) -> Tuned
         (gate, (array(64, 100),), "split"),
         (softmax, (array(20, 300),), "accumulate"),
         (product, (array(64, 80), array(80, 96)), "tensorize"),
+        (attention, (array(2, 40, 16), array(2, 80, 16), array(2, 80, 16)), "tensorize"),
     ],
 )
 def test_the_best_wins(
@@ -91,9 +96,9 @@ def test_the_best_wins(
     assert found.refused == 0
     assert found.gain == 2.0**found.tried
     assert primitive in {step.primitive for step in found.schedule}
-    own = ts.schedule(program, arrays, start="default").schedules["k0"]
+    own = ts.schedule(program, arrays, start="default").schedules[found.kernel]
     assert found.schedule != own
-    made = ts.compile(program, arrays, schedule={"k0": found.schedule}, cache=False)
+    made = ts.compile(program, arrays, schedule={found.kernel: found.schedule}, cache=False)
     wanted = ts.compile(program, arrays, cache=False)(*arrays)
     np.testing.assert_allclose(made(*arrays), wanted, rtol=1e-5, atol=1e-5)
 
