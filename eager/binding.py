@@ -23,7 +23,7 @@ from .foreign import converted, has_foreign
 from .random import Generator
 from .storage import TensorBase, value
 from .storages import UntypedStorage
-from .tracing import number_of
+from .tracing import number_of, untraced
 from .typed_storages import TypedStorage
 
 _MISS: Any = object()
@@ -147,7 +147,7 @@ def _list_converter(kind: SchemaType) -> Callable[[Any, bool], Any]:
     def convert_list(v: Any, convert: bool) -> Any:
         if not isinstance(v, (list, tuple)):
             one = _MISS if size is None else inside(v, convert)
-            return _MISS if one is _MISS else [one] * (size or 0)
+            return _MISS if one is _MISS else [untraced(one)] * (size or 0)
         if is_any:
             return v
         out = [inside(x, is_int or convert) for x in v]

@@ -23,10 +23,12 @@ from tensorscript.base.errors import (
 )
 from tensorscript.base.schema import has_operator
 from tensorscript.base.subscripts import equation_of
+from tensorscript.base.twins import MADE_OF
 
 from . import caution, composites
 from .absent import absence
 from .autocast import SWITCHES
+from .binding import resolve
 from .built_in import BuiltInFunction
 from .data import as_tensor, asarray, from_numpy, tensor
 from .device import contiguous_format as contiguous_format
@@ -40,6 +42,7 @@ from .settings import SETTINGS
 from .size import broadcast_shapes
 from .storage import promoted, to_storage
 from .tensor import Tensor
+from .tracing import active_tracer, traced_by, untraced_size
 from .tracking import written
 
 Face = Callable[..., Any]
@@ -93,7 +96,7 @@ def _as_part(given: Any, dtype: DType | None) -> Any:
 def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     several = isinstance(split_size_or_sections, (list, tuple))
     chosen = "aten::split_with_sizes" if several else "aten::split"
-    return tuple(call(chosen, (tensor, split_size_or_sections, dim)))
+    return tuple(call(chosen, (tensor, untraced_size(split_size_or_sections), dim)))
 
 
 def _tuple_of(name: str) -> Face:
@@ -134,9 +137,9 @@ def result_type(a: Any, b: Any) -> DType:
     return call("aten::result_type", (a, b))  # type: ignore[no-any-return]  # always a DType
 
 
-def factory(face: Face, fills_in_order: bool = False) -> Face:
-    """A function that makes tensors: it takes `requires_grad`, and `out=` beside a dtype; one that
-    `fills_in_order` leaves the shape of an `out` with as many elements.
+def factory(name: str, face: Face, fills_in_order: bool = False) -> Face:
+    """A function that makes tensors by the operator `name`: it takes `requires_grad`, and `out=`
+    beside a dtype; one that `fills_in_order` leaves the shape of an `out` with as many elements.
 
     Raises (the function made):
         OperatorError: the dtype is not that of `out`.
@@ -151,7 +154,8 @@ def factory(face: Face, fills_in_order: bool = False) -> Face:
             raise OperatorError(
                 f"dtype {wanted.word} does not match dtype of out parameter ({out.dtype.word})"
             )
-        made = face(*args, dtype=wanted, **options)
+        with traced_by(None):
+            made = face(*args, dtype=wanted, **options)
         count, held = made._array.size, out._array.shape
         if fills_in_order and count == out._array.size:
             made = made.view(held)
@@ -160,7 +164,9 @@ def factory(face: Face, fills_in_order: bool = False) -> Face:
         resize_(out, made._array.shape)
         write(out, made)
         written(out)
-        composites.record_write(out, made, held)
+        if (tracer := active_tracer()) is not None:
+            given = {k: v for k, v in options.items() if k not in MADE_OF}
+            tracer.ran(*resolve(name, args, {**given, "out": out}, True), out)
         return out
 
     return run
@@ -207,7 +213,7 @@ FACES: dict[str, Face] = {
     "from_dlpack": from_dlpack,
     "to_dlpack": to_dlpack,
     "frombuffer": frombuffer,
-    "arange": factory(range_face, fills_in_order=True),
+    "arange": factory("aten::arange", range_face, fills_in_order=True),
     "einsum": einsum,
     "sparse_coo_tensor": _of_numbers("aten::sparse_coo_tensor", ("indices", "values")),
     "sparse_csr_tensor": _of_numbers(
@@ -268,7 +274,7 @@ def lookup(name: str) -> Face:
         return result.requires_grad_() if grad else result
 
     if name in FACTORIES:
-        run = factory(run, fills_in_order=name in RANGES)
+        run = factory(full, run, fills_in_order=name in RANGES)
 
     run.__doc__ = f"The operator {full}."
     return BuiltInFunction(_called(name, run), lookup)

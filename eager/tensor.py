@@ -35,7 +35,7 @@ from .tensor_facts import TensorFacts
 from .tensor_gradients import TensorGradients
 from .tensor_operators import TensorOperators
 from .tensor_values import TensorValues
-from .tracing import active_tracer
+from .tracing import active_tracer, untraced_size
 from .tracking import check_leaf, depends, shares, written
 
 _WORDS = {
@@ -281,7 +281,7 @@ class Tensor(
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
         name = "split_with_sizes" if isinstance(split_size, (list, tuple)) else "split"
-        return tuple(self._call(name, split_size, dim))
+        return tuple(self._call(name, untraced_size(split_size), dim))
 
     def chunk(self, chunks: int, dim: int = 0) -> Any:
         return tuple(self._call("chunk", chunks, dim))

@@ -63,6 +63,8 @@ class TensorValues(TensorBase):
 
     def tolist(self) -> Any:
         self._leaves("Python list")
+        if active_tracer() is not None:  # what the list is read from
+            call("aten::resolve_neg", (call("aten::resolve_conj", (self,)),))
         return value(self).tolist()
 
     def numpy(self, *, force: bool = False) -> Array:

@@ -96,6 +96,20 @@ class FloatOf(float):
     tensor: TensorBase
 
 
+def untraced(number: Any) -> Any:
+    """A number that a trace keeps as it is: so are those that stand for all of a list."""
+    return int(number) if isinstance(number, IntOf) else number
+
+
+def untraced_size(size: Any) -> Any:
+    """A size that a trace keeps as it is, also where the program computed it: PyTorch's Python
+    reads it before it calls the operator."""
+    if active_tracer() is None or not isinstance(size, TensorBase):
+        return size
+    with traced_by(None):
+        return int(size)  # type: ignore[call-overload]  # tensors of one element have it
+
+
 def number_of(tensor: TensorBase, number: Any) -> Any:
     """`number`, which was read from `tensor`; remembers where it came from while traced."""
     if active_tracer() is None or isinstance(number, (bool, complex)):

@@ -138,7 +138,7 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
 
     def _method(self, name: str) -> ScriptMethod:
         if not self._has_method(name):
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            raise AttributeError(f"'RecursiveScriptModule' object has no attribute '{name}'")
         if overloads := self._info.overloads.get(name):
             entries = [self._home.entry(self._script_object, each) for each in overloads]
             return OverloadedMethod(entries, self)
@@ -165,7 +165,7 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         ignored = getattr(type(self._original), "__jit_ignored_attributes__", ())
         if name in ignored and hasattr(self._original, name):
             return getattr(self._original, name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"'RecursiveScriptModule' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._modules:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tensorscript.base.errors import GuardError
@@ -42,6 +43,14 @@ class TracedModule(RecursiveScriptModule):
             TypeError: always.
         """
         raise TypeError(f"object of type '{type(self).__name__}' has no len()")
+
+    def __iter__(self) -> Iterator[Any]:
+        """Refuse, as `__getitem__`.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(f"'{type(self).__name__}' object is not iterable")
 
     def _get_name(self) -> str:
         return self.original_name

@@ -182,7 +182,7 @@ def _own_class(module: Module) -> None:
             "Serialization of parametrized modules is only supported through state_dict()."
         )
 
-    members: dict[str, Any] = {"__getstate__": __getstate__, "__module__": kind.__module__}
+    members: dict[str, Any] = {"__getstate__": __getstate__, "__module__": __name__}
     if not hasattr(kind, "__deepcopy__"):
         members["__deepcopy__"] = __deepcopy__
     module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), members)

@@ -54,6 +54,7 @@ _PUBLIC_HOMES = (
     ("tensorscript.eager.nn.functions.", "torch.nn.functional"),
     ("tensorscript.eager.nn.layers.", "torch.nn.modules."),
     ("tensorscript.eager.nn.packing", "torch.nn.utils.rnn"),
+    ("tensorscript.eager.nn.parametrize", "torch.nn.utils.parametrize"),
     ("tensorscript.eager.nn.", "torch.nn.modules."),
 )
 """Where PyTorch keeps what we keep elsewhere: names in archives and graphs are the same."""

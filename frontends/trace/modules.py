@@ -177,15 +177,18 @@ class ModuleTree:
     def introduce(self, tracer: Tracer) -> None:
         """Let the tracer know modules, parameters and buffers.
 
-        A module that stands in several places is called at the last, in one parent at the first; a
-        tensor is that of the first.
+        A module that stands in several places is called at the last, in one parent at the first,
+        and so is what is below it; a tensor is that of the first.
         """
         seen: set[tuple[Path, int]] = set()
+        again: set[Path] = set()
         for module, path in self._modules:
             tracer.attribute(path, self.types[path])
-            if (key := (path[:-1], id(module))) not in seen:
-                seen.add(key)
-                tracer.submodule(module, path)
+            if (key := (path[:-1], id(module))) in seen or path[:-1] in again:
+                again.add(path)
+                continue
+            seen.add(key)
+            tracer.submodule(module, path)
         tracer.foreign.update(self._foreign)
         for child, path in self._scripted:
             place = tracer.attribute(path, self.types[path])

@@ -15,6 +15,7 @@ from tensorscript.dialects.ts.types import (
     DEVICE,
     GENERATOR,
     INT,
+    NONE,
     STRING,
     TENSOR,
     ClassType,
@@ -81,6 +82,7 @@ def _inferred(value: Any) -> Attribute:
                 raise _NotInferable("Dictionary inputs must have entries")
             keys = _same(list(map(_inferred, value)), "Dictionary", "type")
             parts = [_loose(_inferred(v)) for v in value.values()]
+            parts = [p for p in parts if p != NONE] or parts
             return DictType(keys, _same(parts, "Dictionary", "type"))
         case set() | frozenset():
             raise _NotInferable(
@@ -228,19 +230,21 @@ def _sequence(tracer: Tracer, result: list[Any]) -> Value:
 def _dictionary(tracer: Tracer, result: dict[Any, Any]) -> Value:
     if tracer.manner.strict:
         raise TracingError(cautions.container("dict"))
-    if not all(isinstance(key, str) and _is_entry(part) for key, part in result.items()):
+    if not all(_is_entry(key, part) for key, part in result.items()):
         raise TracingError(f"output 1 ({contents(result)}) of traced region {_DICTIONARIES}")
     entries: list[Value] = []
     for key, part in result.items():
-        entries += [tracer.constant(key, STRING, here()), built(tracer, part)]
-    type_ = DictType(entries[0].type, _loose(entries[1].type))
+        is_text = isinstance(key, str)
+        entries.append(tracer.constant(key, STRING, here()) if is_text else built(tracer, key))
+        entries.append(built(tracer, part))
+    type_ = DictType(_loose(entries[0].type), _loose(entries[1].type))
     return tracer.add("prim::DictConstruct", entries, [type_]).output
 
 
-def _is_entry(value: Any) -> bool:
-    """Whether a value may stand in a dict that a program gives back."""
+def _is_entry(key: Any, value: Any) -> bool:
+    """Whether a key and its value may stand in a dict that a program gives back."""
     parts = value if isinstance(value, tuple) else (value,)
-    return all(isinstance(part, TensorBase) for part in parts)
+    return isinstance(key, str | TensorBase) and all(isinstance(p, TensorBase) for p in parts)
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:

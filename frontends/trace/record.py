@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorscript.dialects.ts.types import ClassType
-from tensorscript.eager.tracing import traced_by
+from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.dead_code import drop_dead
 from tensorscript.frontends.script.draft import Block
 from tensorscript.frontends.script.link import Linker
 from tensorscript.frontends.script.program import Compiled
 
+from .cautions import TracingError
 from .forks import outline_forks, settle_forks
 from .function import compiled_block
 from .modules import ModuleTree
@@ -123,7 +124,13 @@ def _clean(block: Block) -> None:
 
 
 def trace_entry(tracer: Tracer, function: Callable[..., Any], example: Example) -> None:
-    """Run the function under the tracer. Frames below this one are the traced program's."""
+    """Run the function under the tracer. Frames below this one are the traced program's.
+
+    Raises:
+        TracingError: another trace is being recorded, or an input or output cannot be traced.
+    """
+    if active_tracer() is not None:
+        raise TracingError("Tracing can't be nested")
     check_inputs(example.values)
     values = []
     for at, value in enumerate(example.values):

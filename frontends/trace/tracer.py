@@ -94,6 +94,7 @@ class Tracer:
         self.foreign: dict[int, TensorBase] = {}
         self.futures: dict[int, tuple[object, Value]] = {}
         self._written: Names | None = None
+        self._numbers: dict[int, Value] = {}
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -188,10 +189,9 @@ class Tracer:
         if self.manner.outplace and schema.base_name.endswith("_"):
             schema = self._out_of_place(schema, arguments[0])
         span = here()
-        inputs = [
-            self._argument(argument.type, value, span)
-            for argument, value in zip(schema.arguments, arguments, strict=True)
-        ]
+        given = [(a.type, value) for a, value in zip(schema.arguments, arguments, strict=True)]
+        self._read_numbers(given)
+        inputs = [self._argument(kind, value, span) for kind, value in given]
         self._written = None
         grad = (
             _is_differentiated(schema.base_name)
@@ -324,10 +324,22 @@ class Tracer:
                 held = TensorLiteral(wrap(literal, value.dtype)._array, value.dtype)
                 return self.constant(held, TensorType(shown), span)
             case IntOf() | FloatOf():
-                return self._number_from(value, kind)
+                return self._numbers[id(value)]
             case list() | tuple():
                 return self._list(kind, value, span)
         return self.constant(*plain(value), span)
+
+    def _read_numbers(self, arguments: Sequence[tuple[SchemaType, Any]]) -> None:
+        """Read the numbers among arguments that are tensors in the trace, the last argument's
+        first, as the C++ of PyTorch's binding does."""
+        self._numbers = {}
+        for kind, value in reversed(arguments):
+            inner = kind.args[0] if kind.kind == "optional" else kind
+            parts = value if isinstance(value, list | tuple) else [value]
+            element = inner.args[0] if inner.kind == "list" else inner
+            for part in parts:
+                if isinstance(part, IntOf | FloatOf):
+                    self._numbers[id(part)] = self._number_from(part, element)
 
     def _number_from(self, value: IntOf | FloatOf, kind: SchemaType) -> Value:
         source = self.value_of(value.tensor)

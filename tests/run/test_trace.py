@@ -425,3 +425,32 @@ def test_writes_through_any_view_stay() -> None:
     given = ts.tensor([[1.0, 2.0], [3.0, 4.0]])
     expected = through_strides(given.clone())
     assert traced(given.clone()).tolist() == expected.tolist() == [[4.0, 1.0], [0.0, 0.0]]
+
+
+# -- what else is asked of a trace ----------------------------------------------------------------
+
+
+def test_a_dict_with_tensors_as_keys_is_a_result() -> None:
+    def program(x):
+        return {x: x + 1, x * 2: x}
+
+    traced = jit.trace(program, X, strict=False)
+    assert "-> Dict[Tensor, Tensor]" in traced.code
+    found = traced(ts.ones(2))
+    assert [(k.tolist(), v.tolist()) for k, v in found.items()] == [
+        ([1, 1], [2, 2]),
+        ([2, 2], [1, 1]),
+    ]
+
+
+def test_an_entry_that_is_none_is_no_result() -> None:
+    with pytest.raises(RuntimeError, match=r"b: None}\) of traced region cannot be understood"):
+        jit.trace(lambda x: {"a": x, "b": None}, X, strict=False)
+
+
+def test_a_trace_inside_a_trace_is_refused() -> None:
+    def program(x):
+        return jit.trace(lambda y: y + 1, X)(x)
+
+    with pytest.raises(RuntimeError, match="Tracing can't be nested"):
+        jit.trace(program, X)

@@ -348,3 +348,29 @@ def test_a_parameter_twice_in_one_module_is_refused() -> None:
 def test_keywords_name_the_inputs() -> None:
     traced = ts.jit.trace(Net(), example_kwarg_inputs={"x": example()})
     np.testing.assert_array_equal(traced(x=example()).numpy(), traced(example()).numpy())
+
+
+class Again(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Sequential(Linear(4, 4)), nn.Sequential(Linear(4, 4))
+        self.b[0] = self.a[0]
+        self.c = self.a
+
+    def forward(self, x):
+        return self.c(self.b(self.a(x)))
+
+
+def test_what_is_below_a_second_place_is_in_the_first() -> None:
+    net, x = Again(), example()
+    traced = ts.jit.trace(net, x)
+    assert "self.c" not in traced.code
+    np.testing.assert_array_equal(traced(x).detach().numpy(), net(x).detach().numpy())
+
+
+def test_a_traced_module_is_no_container() -> None:
+    traced = ts.jit.trace(nn.Sequential(Linear(4, 4)), example())
+    with pytest.raises(TypeError, match="'TopLevelTracedModule' object is not iterable"):
+        iter(traced)
+    with pytest.raises(AttributeError, match="'RecursiveScriptModule' object has no attribute"):
+        traced.missing  # noqa: B018  # the look-up is what fails

@@ -87,6 +87,11 @@ _EXPRESSIONS = [
     "F.interpolate(x, scale_factor=2.); 1 2 4 4", "F.group_norm(x, 1); 2 2 3", "F.glu(x); 2 4",
     "F.interpolate(x, size=(4, 4), mode='bilinear'); 1 1 3 3", "F.pixel_shuffle(x, 2); 1 4 2 2",
     "F.scaled_dot_product_attention(x, x, x); 1 2 3", "F.one_hot(x, 3); l2", "x.abs_()",
+    "torch.tril_indices(x.size(0), x.size(0))", "torch.eye(x.size(1), x.size(1))",
+    "x.roll(x.size(0), 0)", "x.unfold(1, x.size(0), x.size(0))", "x.split(x.size(1), 1)[0]",
+    "torch.split(x, x.size(0) // 2)[1]", "torch.matrix_power(x @ x.t(), 2)",
+    "F.max_pool2d(x, 2, stride=x.size(2) // 2); 1 1 4 4", "F.local_response_norm(x, 2); 1 2 3",
+    "F.local_response_norm(x, 2); 1 2 3 2", "F.multilabel_soft_margin_loss(x, y); 2 3; 2 3",
     "x.zero_()", "(x, x + 1)", "(x, (x + 1, x * 2))", "x.unbind(0)",
 ]  # fmt: skip
 
@@ -99,6 +104,9 @@ _BODIES = {
     "return a + b + c[0] + d + e, torch.stack([a, b]), v, i",
     "loop": "result = x[0]\nfor i in range(x.size(0)):\n    result = result * x[i]\nreturn result",
     "out": "y = torch.zeros(2, 3)\ntorch.add(x, x, out=y)\nreturn y",
+    "out of creations": "o = torch.empty(2)\ntorch.arange(x.size(0), out=o)\n"
+    "p = torch.empty(2, 2)\ntorch.eye(2, out=p)\nreturn o + p.sum(), torch.ones(2, out=p[0])",
+    "data of a list": "y = x.tolist()\nreturn x * y[0][1]",
     "counts": "n = x.shape.numel()\nreturn x.numel() * x, torch.numel(x) * x, torch.zeros(n)",
     "operands as they are": "a, b = torch.broadcast_tensors(x, x)\nreturn F.mse_loss(x, x), a, x",
     "masks without dimensions": "y = x.sum()\nz = x.clone()\nz[True] = 1\n"

@@ -297,7 +297,10 @@ def multilabel_soft_margin_loss(
     loss = -(target * ts.log_sigmoid(input) + (1 - target) * ts.log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.size(-1), word)
+    class_dim = input.dim() - 1
+    C = input.size(class_dim)
+    loss = loss.sum(class_dim) / C
+    return reduced(loss, word)
 
 
 def poisson_nll_loss(

@@ -118,14 +118,16 @@ def local_response_norm(
         )
     if input.numel() == 0:
         return input
-    squares = input * input
+    div = input * input
     margins = [size // 2, (size - 1) // 2]
     if dim == 3:
-        squares = ts.constant_pad_nd(ts.unsqueeze(squares, 1), [0, 0] + margins)
-        mean = ts.squeeze(ts.avg_pool2d(squares, [size, 1], stride=1), 1)
+        div = ts.pad(div.unsqueeze(1), [0, 0] + margins)
+        div = ts.avg_pool2d(div, [size, 1], stride=1).squeeze(1)
     else:
         sizes = input.size()
-        squares = squares.view(sizes[0], 1, sizes[1], sizes[2], -1)
-        squares = ts.constant_pad_nd(squares, [0, 0, 0, 0] + margins)
-        mean = ts.squeeze(ts.avg_pool3d(squares, [size, 1, 1], stride=1), 1).view(sizes)
-    return input / (mean * alpha + k).pow(beta)
+        div = div.view(sizes[0], 1, sizes[1], sizes[2], -1)
+        div = ts.pad(div, [0, 0, 0, 0] + margins)
+        div = ts.avg_pool3d(div, [size, 1, 1], stride=1).squeeze(1)
+        div = div.view(sizes)
+    div = (div * alpha + k).pow(beta)
+    return input / div
