@@ -10,7 +10,7 @@ as many: what is no integer is at least 1 / b away from one, which is more than 
 
 from __future__ import annotations
 
-from tensorscript.base.dtypes import float32, float64
+from tensorscript.base.dtypes import float32, float64, int32
 
 from .emit_arith import Site
 from .emit_call import call_library
@@ -43,6 +43,15 @@ def divide(site: Site, op: str, a: str, b: str, divisor: int | None, unsigned: b
     if op == "truncmod":
         return rest
     return _to_floor(site, op, quotient, rest, b)
+
+
+def divide_halves(site: Site, op: str, a: str, divisor: int) -> str:
+    """Division of vectors of indices, not negative and below 2^31, by a number."""
+    code, lanes = site.code, site.lanes
+    half = Site(code, int32, lanes)
+    narrow = convert(code, site.dtype, int32, lanes, a)
+    made = half.op("udiv" if op.endswith("div") else "urem", narrow, half.literal(divisor))
+    return code.let(f"zext {half.type} {made} to {site.type}")
 
 
 def _by_floats(site: Site, op: str, a: str, b: str) -> str:

@@ -19,9 +19,19 @@ from .emit_call import emit_call, integer_power, is_predicate
 from .emit_cast import convert, reinterpret, round_result
 from .emit_compare import compare_apart, numbers_apart
 from .emit_context import Context
-from .emit_division import divide
+from .emit_division import divide, divide_halves
 from .emit_loads import emit_load
-from .emit_scope import Slot, affine, below, element_count, flat_index, is_bounded, is_index, nonneg
+from .emit_scope import (
+    Slot,
+    affine,
+    below,
+    element_count,
+    flat_index,
+    is_bounded,
+    is_index,
+    nonneg,
+    upper,
+)
 from .emit_types import Value, is_half, lane_mask, literal, register_type, step_vector, vector_of
 
 DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
@@ -219,8 +229,16 @@ def _emit_division(context: Context, e: Expr) -> Value:
         safe = context.mask if site.lanes > 1 else site.test("ne", b, site.literal(0))
         b = site.choose(safe, b, site.literal(1))
     unsigned = all(nonneg(x, context.scope) for x in e.args)
+    if unsigned and divisor is not None and site.lanes > 1 and _fits_half(context, e.args[0]):
+        return Value(divide_halves(site, e.op, a, divisor), site.lanes)
     made = divide(site, e.op, a, b, divisor, unsigned)
     return Value(round_result(context.code, e.dtype, site.lanes, made), site.lanes)
+
+
+def _fits_half(context: Context, e: Expr) -> bool:
+    """Whether an index is known to fit into 32 bits, of which vectors are divided sooner."""
+    most = upper(e, context.scope) if e.dtype is int64 else None
+    return most is not None and most < 2**31
 
 
 def _int_literal(e: Expr) -> bool:

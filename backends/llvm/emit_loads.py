@@ -10,6 +10,7 @@ from tensorscript.dialects.te.expr import Expr, add, const
 from .emit_arith import Site
 from .emit_cast import from_memory
 from .emit_context import Context
+from .emit_near import may_be_near, near_or
 from .emit_places import (
     Evaluate,
     Target,
@@ -57,6 +58,10 @@ def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -
         raw = load_contiguous(context, target, stored, evaluate)
     elif target.kind == "strided" and target.step.is_int(2) and not context.gpu:
         raw = _load_every_second(context, target, stored, evaluate)
+    elif may_be_near(context, target):
+        raw = near_or(
+            context, target, stored, evaluate, lambda: gather(context, target, stored, evaluate)
+        )
     else:
         raw = gather(context, target, stored, evaluate)
     own = target.place.in_registers

@@ -138,7 +138,7 @@ def load_windows(
             if window not in loaded:
                 loaded[window] = _load(code, element, pointer_type, pointer, align, *window)
         parts.append(picked(code, element, lanes, chunk, loaded))
-    return _joined(code, element, parts, len(distances))
+    return joined(code, element, parts, len(distances))
 
 
 def _load(
@@ -186,12 +186,12 @@ def _shuffle(code: Code, kind: str, a: str, b: str, picks: Sequence[int]) -> str
     return code.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picks)} x i32> <{text}>")
 
 
-def _joined(code: Code, element: str, parts: list[str], lanes: int) -> str:
+def joined(code: Code, element: str, parts: list[str], lanes: int) -> str:
     """Vectors of a chunk each one behind the other."""
     width = min(CHUNK, lanes)
     while len(parts) > 1:
         kind = vector_of(element, width)
         pairs = zip(parts[::2], parts[1::2], strict=False)
-        joined = [_shuffle(code, kind, a, b, range(2 * width)) for a, b in pairs]
-        parts, width = joined + parts[2 * len(joined) :], 2 * width
+        wider = [_shuffle(code, kind, a, b, range(2 * width)) for a, b in pairs]
+        parts, width = wider + parts[2 * len(wider) :], 2 * width
     return parts[0]

@@ -47,6 +47,7 @@ from .order_keys import Compared, Elements, elements_of
 from .order_line import Line, Ranking
 from .order_network import Network
 from .order_select import is_selected, selected
+from .order_shortened import Shortened, shortened
 from .order_tile import Exchanges, Tile
 
 BLOCK = 32
@@ -145,7 +146,8 @@ class _Merge:
     the first."""
 
     def __init__(self, line: Line, vector_bytes: int) -> None:
-        self.line, self.n, self.elements = line, line.size, elements_of(line)
+        self.line, self.n = line, line.size
+        self.elements: Elements = shortened(line) or elements_of(line)
         self.tile = _tile_for(self.elements, known(self.n), vector_bytes)
 
     def build(self) -> list[Operation]:
@@ -154,27 +156,36 @@ class _Merge:
         blocks = (self.n + (block - 1)) // block
         room = 2 * self.n + tile if size is None else blocks * block
         merges = size is None or size > MOST_BLOCK
-        out = buffers(self.elements, room, MEMORY + OTHER if merges else MEMORY)
+        short = self.elements if isinstance(self.elements, Shortened) else None
+        out = buffers(self.elements, room, MEMORY + OTHER if merges or short else MEMORY)
         if size is None:
             grows = binary("and", block < self.n, block < MOST_BLOCK)
             doubled = AssignOp("block", block * 2)
             out += [VarOp("block", const(tile)), WhileOp(grows, [doubled])]
         start = var("block_at") * block
         filled = binary("min", block, self.n - start)
+        if short:
+            out += short.prepare()
         out += [
             *self.tile.registers(),
             *self._filled(blocks * block),
             ForOp("block_at", blocks, Network(self.tile).sort_block(start, block, filled)),
         ]
         if merges:
-            width = var("width")
-            rounds = [
-                *self._merges(MEMORY, OTHER, width),
-                *self._merges(OTHER, MEMORY, width * 2),
-                AssignOp("width", width * 4),
-            ]
-            out += [VarOp("width", block), WhileOp(width < self.n, rounds)]
+            out += self._merged(block)
+        if short:
+            out += short.settle(MEMORY, self._merged(const(1)))
         return [*out, *copy_sorted(line, self.elements, MEMORY)]
+
+    def _merged(self, run: Expr) -> list[Operation]:
+        """Sorted runs of a length merged until there is one."""
+        width = var("width")
+        rounds = [
+            *self._merges(MEMORY, OTHER, width),
+            *self._merges(OTHER, MEMORY, width * 2),
+            AssignOp("width", width * 4),
+        ]
+        return [VarOp("width", run), WhileOp(width < self.n, rounds)]
 
     def _filled(self, room: Expr) -> list[Operation]:
         """The elements in order; the rest of the room comes last. Where an element less than a

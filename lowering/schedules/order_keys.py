@@ -82,7 +82,7 @@ class Elements(Protocol):
 
 def elements_of(line: Line) -> Elements:
     """The fastest way to hold the elements of a line."""
-    descending = _is_descending(line)
+    descending = direction_of(line)
     integers = None if descending is None else _integers_for(line)
     if descending is None or integers is None:
         size = known(line.size)
@@ -91,8 +91,8 @@ def elements_of(line: Line) -> Elements:
     return Integers(line.dtype, integers, descending, line.needs_index)
 
 
-def _is_descending(line: Line) -> bool | None:
-    """The direction of a line in the order of values; None if it has another order."""
+def direction_of(line: Line) -> bool | None:
+    """Whether a line descends in the order of values; None if it has another order."""
     a, b = var("a", line.dtype), var("b", line.dtype)
     for descending in (False, True):
         strict, weak = comes_before(a, b, descending)
@@ -146,9 +146,7 @@ class Integers:
         return const(self.dtype.bits - self.source.bits, self.dtype)
 
     def packed(self, key: Expr, place: Expr) -> Parts:
-        ordered = self._ordered(key)
-        if self.descending:
-            ordered = unary("not", ordered)
+        ordered = self.ordered(key)
         if not self.has_place:
             return (ordered,)
         below = cast(place, self.dtype)
@@ -182,7 +180,12 @@ class Integers:
         low, high = (let("key", binary(op, a[0], b[0])) for op in ("min", "max"))
         return (low,), (high,)
 
-    def _ordered(self, key: Expr) -> Expr:
+    def ordered(self, key: Expr) -> Expr:
+        """A signed integer in the order of the elements."""
+        found = self._ascending(key)
+        return unary("not", found) if self.descending else found
+
+    def _ascending(self, key: Expr) -> Expr:
         """A signed integer in the order of keys."""
         own = self._own
         if self.source is bool_:

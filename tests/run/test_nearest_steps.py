@@ -32,3 +32,36 @@ def test_whole_steps_are_not_gathered() -> None:
     compiled = ts.compile(doubled, (x,), fallback="error")
     assert "floor" not in compiled.ir("te")
     assert "masked.gather" not in compiled.ir("ll")
+
+
+def resized(x: ts.Tensor, new: ts.Tensor) -> ts.Tensor:
+    return ts.nn.functional.interpolate(x, size=new.shape, mode="nearest")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "u1"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [((9, 70), (11, 119)), ((40, 65), (23, 41)), ((3, 3), (5, 50)), ((4, 99), (4, 5))],
+)
+def test_gathers_of_near_lanes(old: tuple[int, int], new: tuple[int, int], dtype: str) -> None:
+    x = (20 * np.random.default_rng(1).standard_normal((2, 3, *old))).astype(dtype)
+    like = np.zeros(new, "f4")
+    expected = x
+    for axis, (have, want) in enumerate(zip(old, new, strict=True), 2):
+        step = np.float32(have) / np.float32(want)
+        places = np.floor(np.arange(want, dtype="f4") * step).astype(int)
+        expected = expected.take(np.minimum(places, have - 1), axis)
+    found = ts.compile(resized, (x, like), fallback="error")(x, like)
+    np.testing.assert_array_equal(found, expected)
+
+
+def thirds(x: ts.Tensor) -> ts.Tensor:
+    return x.repeat_interleave(3, 1)
+
+
+def test_indices_are_divided_in_32_bits() -> None:
+    x = np.random.default_rng(1).standard_normal((5, 77)).astype("f4")
+    compiled = ts.compile(thirds, (x,), fallback="error")
+    np.testing.assert_array_equal(compiled(x), x.repeat(3, 1))
+    assert "udiv <" in compiled.ir("ll")
+    assert not any("div <" in line and "x i64>" in line for line in compiled.ir("ll").splitlines())

@@ -136,3 +136,33 @@ def test_a_tile_stays_in_registers() -> None:
     text = compiled.ir("ll")
     assert "llvm.smin" in text
     assert "gather" not in text
+
+
+def wide_keys(kind: str, length: int) -> np.ndarray:
+    """Keys of 64 bits of which a part, with the place, tells the order, or does not."""
+    random = np.random.default_rng(length)
+    match kind:
+        case "small":
+            return random.integers(-9, 9, length)
+        case "any":
+            return random.integers(-(2**63), 2**63 - 1, length)
+        case "pairs":  # neighbours in order differ in the lowest bits
+            return random.integers(0, length // 2, length) * 2**50 + random.integers(0, 2, length)
+        case "crowded":  # all but one do
+            return np.append(random.integers(0, 200, length - 1), np.int64(2**62))
+        case "floats":
+            return random.standard_normal(length)
+    return np.append(1 + 1e-16 * random.integers(0, 99, length - 2), [1e300, np.nan])
+
+
+@pytest.mark.parametrize("kind", ["small", "any", "pairs", "crowded", "floats", "crowded floats"])
+@pytest.mark.parametrize("length", [40, 3001])
+def test_keys_that_leave_no_room_for_places(kind: str, length: int) -> None:
+    x = wide_keys(kind, length)
+    result, places = ts.compile(both, (x,), fallback="error")(x)
+    np.testing.assert_array_equal(places, np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(result, x[places])
+    result, places = ts.compile(descending, (x,), fallback="error")(x)
+    order = length - 1 - np.argsort(x[::-1], kind="stable")[::-1]
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(result, x[order])
