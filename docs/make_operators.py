@@ -105,14 +105,44 @@ TIER_2 = {
 TIERS = {1: TIER_1, 2: TIER_2}
 
 _REASONS = (
+    ("programs on several machines", (), ("owner", "to_here", "local_value")),
     ("named tensors", ("Dimname",), ("name", "rename", "align_to", "align_as", "refine_names")),
-    ("gradients are not recorded", (), ("backward", "grad")),
-    ("quantised tensors", (), ("quantize", "fake_quant", "_q_", "qint", "int_repr", "choose_q")),
-    ("sparse and nested tensors", (), ("sparse", "nested", "coalesce", "ccol", "crow", "_csr")),
+    ("PyTorch's own tests of its dispatcher", (), ("_test_", "_foobar")),
+    ("random streams of PyTorch's own", (), ("_philox", "_sobol", "rrelu_with_noise")),
+    ("gradients are not recorded", (),
+     ("backward", "grad", "_dual", "_fw_primal", "jvp", "output_nr", "is_leaf", "_zerotensor",
+      "zerotensor", "zeros_with_same_feature", "_amp_update_scale", "set_data")),
+    ("transforms of functions (vmap, functionalisation)", (),
+     ("_batch_dim", "lift", "_lazy_clone", "_functional_", "batch_norm_with_update_functional",
+      "normal",
+      "_legit_functional", "noise_functional", "_dep_token", "ncf_")),
+    ("quantised tensors", (),
+     ("quantize", "fake_quant", "_q_", "q_scale", "q_zero", "q_per_channel", "qscheme", "qint",
+      "int_repr", "choose_q")),
+    ("packed weights and floats of 8 bits and less", (),
+     ("int4pack", "int8pack", "scaled_mm", "scaled_grouped", "4bit", "fbgemm", "saturate_weight",
+      "linear_prepack", "mixed_dtypes_linear", "_cslt", "rowwise_prune", "nnpack")),
+    ("sparse and nested tensors", (),
+     ("sparse", "nested", "coalesce", "ccol", "crow", "_csr", "jagged", "_nnz", "spsolve",
+      "hspmm", "smm", "sspaddmm", "spdiags", "indices", "_values", "values_copy",
+      "_dimV", "_dimI", "_to_dense")),
     ("another device's own operator", (),
-     ("cudnn", "cuda", "mkldnn", "miopen", "mps", "xla", "vulkan", "metal", "hip")),
+     ("cudnn", "cuda", "cufft", "mkldnn", "miopen", "mps", "xla", "vulkan", "metal", "hip",
+      "triton", "mem_eff", "record_stream", "pin_memory", "batch_norm_stats", "batch_norm_elemt",
+      "batch_norm_gather", "batch_norm_update_stats", "conv_depthwise", "flash_attention",
+      "efficient_attention", "get_cpu_capability")),
     ("lists of tensors of an optimiser", (), ("_foreach", "_fused", "fused_")),
+    ("sizes as symbols, and what is asserted of them", (),
+     ("sym_", "_assert_", "_size_if_not_equal", "_infer_size", "is_strides_like",
+      "is_non_overlapping")),
+    ("storages and versions of PyTorch's own tensors", (),
+     ("_version", "data", "_has_same_storage", "_has_compatible", "_debug_has", "_copy_from",
+      "_resize_output", "_reshape_alias", "_to_cpu", "_reshape_from", "_reshape_copy",
+      "from_file", "save", "_print", "_tensor_to_list", "_list_to_tensor", "slice_inverse",
+      "_dim_arange", "dense_tensors")),
+    ("complex32", (), ("chalf",)),
 )  # fmt: skip
+_BEHIND = "the kernel behind a public operator, which is provided"
 
 
 @dataclass(frozen=True)
@@ -142,11 +172,9 @@ class Row:
         for reason, kinds, words in _REASONS:
             if types.intersection(kinds) or any(w in self.schema.base_name for w in words):
                 return reason
-        if "Generator" in types or self.schema.overload == "generator":
-            return "random generators as objects"
         if self.schema.overload.endswith("hacked_twin"):
             return "an internal twin of another overload"
-        return "no kernel"
+        return _BEHIND
 
 
 @cache

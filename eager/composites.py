@@ -199,7 +199,16 @@ def unique_consecutive(
 def lu(input: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The packed LU factorisation and its pivots; with `get_infos` also where it is singular."""
     found = op("_lu_with_info", input, pivot, not get_infos)
-    return tuple(found) if get_infos else tuple(found[:2])
+    kept = tuple(found) if get_infos else tuple(found[:2])
+    if out is None:
+        return kept
+    if len(out) != len(kept):
+        raise ArgumentError(f"expected tuple of {len(kept)} elements but got {len(out)}")
+    if not isinstance(out, (tuple, list)):
+        raise ArgumentError(f"argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+    for target, result in zip(out, kept, strict=True):
+        target.resize_as_(result).copy_(result)
+    return out
 
 
 def _basis(a: Any, count: int, rounds: int, centre: Any) -> Any:

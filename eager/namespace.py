@@ -172,6 +172,19 @@ def factory(name: str, face: Face, fills_in_order: bool = False) -> Face:
     return run
 
 
+def _drawn(*args: Any, **options: Any) -> Any:
+    return call("aten::normal", args, options, public=True)
+
+
+_MADE_NORMAL = factory("aten::normal", _drawn)
+
+
+def _normal(*args: Any, **options: Any) -> Any:
+    """`normal(mean, std)`: of two numbers it makes a tensor of a `size`."""
+    is_maker = len(args) > 2 or "size" in options
+    return (_MADE_NORMAL if is_maker else _drawn)(*args, **options)
+
+
 _RESIZED = (
     "The number of elements in the out tensor of shape {0} is {1} which does not match the "
     "computed number of elements {2}. Note that this may occur as a result of rounding error. The "
@@ -215,6 +228,7 @@ FACES: dict[str, Face] = {
     "frombuffer": frombuffer,
     "arange": factory("aten::arange", range_face, fills_in_order=True),
     "einsum": einsum,
+    "normal": _normal,
     "sparse_coo_tensor": _of_numbers("aten::sparse_coo_tensor", ("indices", "values")),
     "sparse_csr_tensor": _of_numbers(
         "aten::sparse_csr_tensor", ("crow_indices", "col_indices", "values")
@@ -243,7 +257,7 @@ FACES: dict[str, Face] = {
 _BUILT_IN = frozenset((
     "_segment_reduce", "arange", "as_tensor", "asarray", "chunk", "clear_autocast_cache",
     "from_numpy", "frombuffer", "get_autocast_cpu_dtype", "get_default_dtype", "gradient",
-    "is_autocast_cache_enabled", "is_grad_enabled", "nonzero", "numel", "promote_types",
+    "is_autocast_cache_enabled", "is_grad_enabled", "nonzero", "normal", "numel", "promote_types",
     "result_type", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_flush_denormal",
     "tensor", "tensor_split", "to_dlpack", "unbind", "where",

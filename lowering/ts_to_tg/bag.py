@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tensorscript.base.dtypes import DType, bool_, int64
+from tensorscript.base.dtypes import DType, bool_, int32, int64
 from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select, var
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.tg.ops import ComputeOp
@@ -327,7 +327,9 @@ def _inner_form(b: Builder, *arguments: Value) -> Value:
 
 
 def _renorm_rows(b: Builder, x: Tensor, indices: Tensor, limit: Value, p: Value) -> Tensor:
-    """`embedding_renorm_`: rows that are named and longer than `limit` shortened to it."""
+    """Rows that are named and longer than `limit` shortened to it, and the others."""
+    if indices.dtype not in (int32, int64):
+        b.error("embedding_renorm_(): Expected dtype int32/int64 for index")
     check_bounds(b, indices, x.shape[0], "index out of range in self", low=False)
     flat = b.apply("aten::reshape", indices, [-1])
 
@@ -343,12 +345,11 @@ def _renorm_rows(b: Builder, x: Tensor, indices: Tensor, limit: Value, p: Value)
         longer = binary("and", body.read(hit, i[:1], bool_), length > most)
         return body.read(x, i, wide) * select(longer, most / (length + 1e-7), const(1, wide))
 
-    b.write(x, b.compute(x.shape, x.dtype, make))
-    return x
+    return b.compute(x.shape, x.dtype, make)
 
 
 BAG: Rows = {
-    "aten::embedding_renorm_": _renorm_rows,
+    "aten::embedding_renorm": _renorm_rows,
     "aten::embedding_bag": _embedding_bag,
     "aten::_embedding_bag": _inner_form,
     "aten::_embedding_bag_forward_only": _inner_form,

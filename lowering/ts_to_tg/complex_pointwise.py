@@ -248,6 +248,8 @@ COMPLEX_POINTWISE: Rows = {
     "aten::isreal": to_real(lambda p: p.imag.equals(0), 1, bool_),
     **{f"aten::{name}": _conj for name in ("conj", "_conj")},
     "aten::conj_physical": elementwise(numbers.conj),
+    "aten::_conj_physical": elementwise(numbers.conj),
+    "aten::_neg_view": elementwise(numbers.neg),
     **{f"aten::{name}": lambda b, x, *_: x for name in ("resolve_conj", "resolve_neg")},
     **{f"aten::{name}": to_real(numbers.equal, 2, bool_) for name in ("eq",)},
     **{f"aten::{name}": to_real(numbers.unequal, 2, bool_) for name in ("ne", "not_equal")},

@@ -301,7 +301,10 @@ def _histogram(
 
 
 COMPOSITE: Rows = {
-    **{f"aten::{n}": lambda b, x, *_: x for n in ("conj", "conj_physical", "_conj")},
+    **{
+        f"aten::{n}": lambda b, x, *_: x
+        for n in ("conj", "conj_physical", "_conj", "_conj_physical")
+    },
     "aten::logspace": _logspace,
     "aten::diagflat": _diagflat,
     "aten::block_diag": _block_diag,

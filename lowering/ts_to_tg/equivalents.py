@@ -221,5 +221,6 @@ EQUIVALENT: Rows = {
     "aten::broadcast_tensors": _broadcast_tensors,
     "aten::isin": _is_in,
     "aten::_shape_as_tensor": _shape_as_tensor,
+    "aten::_neg_view": renamed("aten::neg"),
     "aten::_aminmax": renamed("aten::aminmax"),
 }

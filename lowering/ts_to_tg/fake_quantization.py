@@ -3,7 +3,7 @@ and (q - zero) * scale, in PyTorch's order of steps."""
 
 from __future__ import annotations
 
-from tensorscript.base.dtypes import float32
+from tensorscript.base.dtypes import bool_, float32
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.quantization import PER_CHANNEL, PER_TENSOR, check_channel_dtypes
 from tensorscript.dialects.te.expr import Expr, binary, call, const
@@ -17,13 +17,29 @@ from .values import Tensor, Value
 _OUTSIDE = "`zero_point` must be between `quant_min` and `quant_max`."
 
 
-def _on_grid(b: Builder, x: Tensor, scale: Value, zero: Value, low: int, high: int) -> Tensor:
+def _on_grid(
+    b: Builder, x: Tensor, scale: Value, zero: Value, low: int, high: int
+) -> tuple[Tensor, Tensor]:
+    """The numbers on the grid, and which of them were inside it."""
+
+    def place(e: Expr, step: Expr, origin: Expr) -> Expr:
+        return origin + call("round", e * (const(1, step.dtype) / step))
+
     def fn(e: Expr, step: Expr, origin: Expr) -> Expr:
-        q = origin + call("round", e * (const(1, step.dtype) / step))
+        q = place(e, step, origin)
         within = binary("min", binary("max", q, const(low, q.dtype)), const(high, q.dtype))
         return (within - origin) * step
 
-    return b.pointwise(fn, x, scale, zero, dtype=x.dtype, compute=compute_dtype(x.dtype))
+    def inside(e: Expr, step: Expr, origin: Expr) -> Expr:
+        q = place(e, step, origin)
+        return binary("and", binary("ge", q, low), binary("le", q, high))
+
+    wide = compute_dtype(x.dtype)
+    found, mask = (
+        b.pointwise(each, x, scale, zero, dtype=dtype, compute=wide)
+        for each, dtype in ((fn, x.dtype), (inside, bool_))
+    )
+    return found, mask
 
 
 def _check(b: Builder, x: Tensor, low: Value, high: Value, kernel: str) -> None:
@@ -35,7 +51,7 @@ def _check(b: Builder, x: Tensor, low: Value, high: Value, kernel: str) -> None:
 
 def _per_tensor(
     b: Builder, x: Tensor, scale: Value, zero: Value, low: Value, high: Value
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     _check(b, x, low, high, PER_TENSOR)
     if isinstance(zero, int) and not low <= zero <= high:
         b.error(_OUTSIDE)
@@ -52,7 +68,7 @@ def _number(b: Builder, x: Tensor) -> Tensor:
 
 def _per_channel(
     b: Builder, x: Tensor, scale: Tensor, zero: Tensor, axis: Value, low: Value, high: Value
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     try:
         check_channel_dtypes(scale.dtype, zero.dtype)
     except OperatorError as refusal:
@@ -78,6 +94,8 @@ def _per_channel(
 
 
 FAKE_QUANTIZATION: Rows = {
-    "aten::fake_quantize_per_tensor_affine": _per_tensor,
-    "aten::fake_quantize_per_channel_affine": _per_channel,
+    "aten::fake_quantize_per_tensor_affine": lambda b, *given: _per_tensor(b, *given)[0],
+    "aten::fake_quantize_per_tensor_affine_cachemask": _per_tensor,
+    "aten::fake_quantize_per_channel_affine": lambda b, *given: _per_channel(b, *given)[0],
+    "aten::fake_quantize_per_channel_affine_cachemask": _per_channel,
 }

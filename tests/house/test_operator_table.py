@@ -30,7 +30,7 @@ TABLE = _load()
 TIER_1 = [n for text in TABLE.TIER_1.values() for n in text.split()]
 # Overloads of tier-1 operators that run nowhere, for a reason that is a decision and no omission.
 ALLOWED_REASONS = {
-    "named tensors", "random generators as objects", "an internal twin of another overload",
+    "named tensors", "an internal twin of another overload",
 }  # fmt: skip
 KNOWN_GAPS: frozenset[str] = frozenset()
 

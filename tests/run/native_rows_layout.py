@@ -87,7 +87,11 @@ LAYOUT: dict[str, list[Row]] = {
             index(1, 2, 2, 2, high=16),
         ),
     ],
-    "embedding_renorm_": [(T((5, 3), "f4"), index(4, high=5), 1.0, 2.0)],
+    "embedding_renorm_ embedding_renorm": [
+        (T((5, 3), "f4"), index(4, high=5), 1.0, 2.0),
+        (T((5, 3), "f8"), T((2,), "f4"), 1.0, 2.0),
+        (T((5, 3), "f8"), index(2, 2, high=5), 0.5, 1.0),
+    ],
     "histogram.bins_tensor": [(T((9,), "f4"), T((1,), "f4"))],
     "histogram.bin_ct": [(T((9,), "f4"), 3), (T((2, 4), "f8"), 5, [-1.0, 1.0], None, True)],
     "_chunk_cat": [([t(5, 3), t(5, 2)], 0, 2), ([t(3, 4)], 1, 3)],

@@ -115,12 +115,16 @@ NUMERIC: dict[str, list[Row]] = {
     "trapezoid.x trapz.x cumulative_trapezoid.x": [(t(3, 4), t(4)), (t(3, 4), t(3, 4), 0)],
     "trapezoid.dx trapz.dx cumulative_trapezoid.dx": [(t(3, 4),), (t(3, 4), 0.5, 0)],
     # grids of quantized dtypes
-    "fake_quantize_per_tensor_affine": [(t(4, 3), 0.5, 1, -5, 5), (t(4), 0.5, 9, -5, 5)],
+    "fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine_cachemask": [
+        (t(4, 3), 0.5, 1, -5, 5),
+        (t(4), 0.5, 9, -5, 5),
+    ],
     "fake_quantize_per_tensor_affine.tensor_qparams": [
         (t(4, 3), T((1,), "f4"), T((), "i4"), -9, 9),
         (t(4, 3), T((2,), "f4"), T((1,), "i4"), -9, 9),
     ],
-    "fake_quantize_per_channel_affine": [
+    "_neg_view _neg_view_copy": [(T((3, 2), "f4"),), (T((3,), "i4"),), (T((2, 2), "c8"),)],
+    "fake_quantize_per_channel_affine fake_quantize_per_channel_affine_cachemask": [
         (t(4, 3), T((3,), "f4"), T((3,), "i4"), 1, -9, 9),
         (t(4, 3), T((4,), "f4"), T((4,), "f4"), 0, 0, 3),
         *((t(4, 3), T((n,), "f4"), T((m,), "i4"), a, -9, 9) for n, m, a in ((4, 3, 0), (4, 4, 1))),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import tensorscript as ts
+from tensorscript.base.errors import OperatorError
 
 torch: Any = pytest.importorskip("torch")
 
@@ -39,3 +40,22 @@ def test_what_is_copied_stays() -> None:
     x = ts.zeros(3)
     assert ts.ops.aten.random(x, 5, 6).tolist() == [5.0, 5.0, 5.0]
     assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_normal_numbers_are_drawn_into_a_tensor_of_their_dtype() -> None:
+    out = ts.empty(0)
+    assert ts.normal(0.0, 1.0, (2, 3), dtype=ts.float32, device="cpu", out=out) is out
+    assert out.shape == (2, 3) and len(set(out.flatten().tolist())) == 6
+    with pytest.raises(OperatorError, match="dtype Double does not match dtype of out parameter"):
+        ts.normal(0.0, 1.0, (2,), dtype=ts.float64, out=out)
+    assert ts.normal(0.0, 1.0, (2,), requires_grad=True).requires_grad
+    assert ts.normal(ts.zeros(2, 3), 2.0, out=out) is out
+
+
+def test_older_lu_writes_into_tensors() -> None:
+    x = ts.tensor([[1.0, 2.0], [3.0, 4.0]])
+    out = ts.empty(0), ts.empty(0, dtype=ts.int32)
+    assert ts.lu(x, out=out) is out
+    assert [t.tolist() for t in out] == [t.tolist() for t in ts.lu(x)]
+    with pytest.raises(TypeError, match="expected tuple of 3 elements but got 2"):
+        ts.lu(x, get_infos=True, out=out)
