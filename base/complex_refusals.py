@@ -84,7 +84,11 @@ _KERNELS: dict[str, tuple[str, ...]] = {
     "fractional_max_pool3d_out_frame": ("fractional_max_pool3d",),
     "index_func_": ("index_reduce",),
     "softmax_backward_lastdim_kernel_impl": ("_softmax_backward_data",),
-    "compute_index_ranges_weights": ("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa"),
+    "compute_index_ranges_weights": (
+        "_upsample_bicubic2d_aa",
+        "_upsample_bilinear2d_aa",
+        "_upsample_lanczos2d_aa",
+    ),
     "max_unpool3d": ("max_unpool3d",),
     "arange_cpu": ("arange", "mvlgamma"),
     "tril_indices": ("tril_indices",),

@@ -133,6 +133,7 @@ FLOATING = {
 FLOATING_OR_BYTE = {
     "_upsample_bicubic2d_aa": "compute_index_ranges_weights",
     "_upsample_bilinear2d_aa": "compute_index_ranges_weights",
+    "_upsample_lanczos2d_aa": "compute_index_ranges_weights",
     "_upsample_nearest_exact1d": "compute_indices_weights_nearest",
     "_upsample_nearest_exact2d": "upsample_nearest2d_channels_last",
     "_upsample_nearest_exact3d": "compute_indices_weights_nearest",
@@ -178,6 +179,7 @@ NOT_HALF = {
     **{f"special_{name}": f"{name}_cpu" for name in ("erfcx", "log_ndtr", "ndtri", "zeta")},
     "_upsample_bicubic2d_aa": "compute_index_ranges_weights",
     "_upsample_bilinear2d_aa": "compute_index_ranges_weights",
+    "_upsample_lanczos2d_aa": "compute_index_ranges_weights",
     "avg_pool3d": "avg_pool3d_out_frame",
     "cdist": "cdist",
     "ctc_loss": "ctc_loss_cpu",

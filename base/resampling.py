@@ -47,7 +47,13 @@ def _cubic(a: float) -> Callable[[Array], Array]:
     return weight
 
 
+def _lanczos(t: Array) -> Array:
+    """A sinc in the window of a wider one (Duchon, J. Appl. Meteor. 18(8), 1979)."""
+    return np.where(t < 3, np.sinc(t) * np.sinc(t / 3), 0.0)
+
+
 HAT = Filter(2, _hat)
+LANCZOS = Filter(6, _lanczos)
 KEYS = Filter(4, _cubic(-0.5))
 """The cubic of antialiasing."""
 CUBIC = Filter(4, _cubic(-0.75))

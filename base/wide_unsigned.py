@@ -112,7 +112,9 @@ _OPERATORS: dict[str, tuple[str, ...]] = {
     # -- elements by index, windows, layers ---------------------------------------------------
     "batch_norm": ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_norm"),
     "channel_shuffle": ("channel_shuffle",),
-    "compute_index_ranges_weights": ("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa"),
+    "compute_index_ranges_weights": (
+        "_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "_upsample_lanczos2d_aa",
+    ),
     "ctc_loss_cpu": ("ctc_loss",),
     "index_add_": ("index_add",),
     "index_copy_cpu": ("index_copy",),

@@ -198,9 +198,12 @@ def _no_numbers(found: Any, data: Any) -> Exception:
     flat = found.reshape(-1)
     if flat.size and all(isinstance(x, int) for x in flat.tolist()):
         return ValueRangeError("Overflow when unpacking long long")
-    if found.dtype.kind == "U" and isinstance(data, (list, tuple)):
+    first = data
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if found.dtype.kind == "U" and first is not data and isinstance(first, str):
         return ValueRangeError("too many dimensions 'str'")
-    if isinstance(data, str):
+    if found.dtype.kind == "U":
         return ArgumentError("new(): invalid data type 'str'")
     return OperatorError(f"Could not infer dtype of {type(data).__name__}")
 

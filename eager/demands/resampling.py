@@ -13,6 +13,7 @@ _MODES = {
     "_upsample_nearest_exact1d": 1, "_upsample_nearest_exact2d": 2, "_upsample_nearest_exact3d": 3,
     "upsample_linear1d": 1, "upsample_bilinear2d": 2, "upsample_trilinear3d": 3,
     "upsample_bicubic2d": 2, "_upsample_bilinear2d_aa": 2, "_upsample_bicubic2d_aa": 2,
+    "_upsample_lanczos2d_aa": 2,
 }  # fmt: skip
 """Operators to the number of dimensions that they resample."""
 

@@ -14,7 +14,7 @@ from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..modes import MODES
 from ..storage import Array, array, compute_dtype, make, to_storage, value, wrap
-from .shapes import broadcast
+from .shapes import broadcast, check_sizes
 
 Kernel = Callable[..., Any]
 
@@ -25,11 +25,7 @@ def shape_of(size: Sequence[int], dtype: DType) -> tuple[int, ...]:
     Raises:
         OperatorError: one is negative, or its bytes cannot be counted in 64 bits.
     """
-    for n in size:
-        if n < 0:
-            raise OperatorError(
-                f"Trying to create tensor with negative dimension {n}: {list(size)}"
-            )
+    check_sizes(size)
     if math.prod(size) * dtype.itemsize >= 1 << 63:
         raise OperatorError(f"Storage size calculation overflowed with sizes={list(size)}")
     return tuple(size)

@@ -11,7 +11,7 @@ from tensorscript.base.dtypes import DType, complex_dtype, real_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
-from ..storage import Array, cast, floating, wrap
+from ..storage import Array, array, cast, floating, wrap
 from .fft_order import from_real, from_real_last, of_complex, ordered, to_real
 
 Kernel = Callable[..., Any]
@@ -38,11 +38,20 @@ def one(fn: Callable[..., Any], real: bool = False, of_real: str = "") -> Kernel
         if n is not None and n < 1:
             raise OperatorError(f"Invalid number of data points ({n}) specified")
         _only_real(self, of_real)
+        _check_points(self, n, dim, real)
         dtype, x = _result(self, real), cast(self, floating(self.dtype))
         out = fn(x, n, dim, norm)
         return wrap(ordered(out, x, rule, [dim], _sizes(out, x, n and [n], [dim], real)), dtype)
 
     return run
+
+
+def _check_points(self: Any, n: int | None, dim: int, real: bool) -> None:
+    """There is something to transform; a real result has two points for each but the first."""
+    cells = array(self).shape[dim] if array(self).ndim else 1
+    points = 2 * (cells - 1) if real else cells
+    if n is None and points < 1:
+        raise OperatorError(f"Invalid number of data points ({points}) specified")
 
 
 def _sizes(out: Array, x: Array, asked: Any, dims: Sequence[int], real: bool) -> list[int]:

@@ -17,6 +17,7 @@ from ..modes import MODES
 from ..random import DEFAULT_GENERATOR, Generator, fused, manual_seed
 from ..storage import Array, array, compute, to_storage, wrap
 from .creation import shape_of
+from .shapes import check_sizes
 from .strided import resize_
 
 Kernel = Callable[..., Any]
@@ -96,6 +97,7 @@ def randint_with(
 ) -> Any:
     out = dtype or int64
     check_drawn(low, high, out)
+    check_sizes(size)
     count = int(np.prod(size, dtype=np.int64))
     source = generator or DEFAULT_GENERATOR
     return wrap(source.integers(low, high, count).reshape(tuple(size)), out)
@@ -107,7 +109,7 @@ def randperm(n: int, dtype: DType | None = None, *_: Any) -> Any:
 
 def randperm_with(n: int, generator: Any, dtype: DType | None = None, *_: Any) -> Any:
     if n < 0:
-        raise OperatorError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+        check_sizes([n])
     return wrap((generator or DEFAULT_GENERATOR).permutation(n), dtype or int64)
 
 

@@ -12,7 +12,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..storage import Array, array, make, to_storage
-from .shapes import normal_dim, normal_dims
+from .shapes import check_sizes, normal_dim, normal_dims
 from .view import expand
 
 Kernel = Callable[..., Any]
@@ -25,11 +25,15 @@ def repeat(self: Any, repeats: Sequence[int]) -> Any:
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
             "tensor"
         )
-    return make(np.tile(a, tuple(repeats)), self.dtype)
+    return tile(self, repeats)
 
 
 def tile(self: Any, dims: Sequence[int]) -> Any:
-    return make(np.tile(array(self), tuple(dims)), self.dtype)
+    a = array(self)
+    rank = max(a.ndim, len(dims))
+    shape, times = ((*[1] * (rank - len(t)), *t) for t in (a.shape, dims))
+    check_sizes([n * k for n, k in zip(shape, times, strict=True)])
+    return make(np.tile(a, tuple(dims)), self.dtype)
 
 
 def repeat_interleave(

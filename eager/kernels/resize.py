@@ -13,6 +13,7 @@ from tensorscript.base.resampling import (
     CUBIC,
     HAT,
     KEYS,
+    LANCZOS,
     Filter,
     antialiased_weights,
     fixed_point,
@@ -144,4 +145,7 @@ KERNELS: dict[str, Kernel] = {
     **_rows("upsample_bicubic2d", 2, _cubic, True, partial(interpolated_weights, CUBIC)),
     **_rows("_upsample_bilinear2d_aa", 2, _smooth(HAT), True, partial(antialiased_weights, HAT)),
     **_rows("_upsample_bicubic2d_aa", 2, _smooth(KEYS), True, partial(antialiased_weights, KEYS)),
+    **_rows(
+        "_upsample_lanczos2d_aa", 2, _smooth(LANCZOS), True, partial(antialiased_weights, LANCZOS)
+    ),
 }

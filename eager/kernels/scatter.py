@@ -159,7 +159,10 @@ def _slices(fn: Put, name: str, wraps: bool = False) -> Kernel:
         target = a.reshape(a.shape or (1,))
         if wraps and at.size:
             at = np.where(at < 0, at + target.shape[axis], at)
-        kind = OperatorError if name in ("index_add", "index_reduce") else DimensionError
+        folds = name in ("index_add", "index_reduce")
+        if folds and a.ndim < 2 and ((at < 0) | (at >= target.size)).any():
+            raise DimensionError("index out of range in self")
+        kind = OperatorError if folds else DimensionError
         before = "index_copy_(): " if name == "index_copy" else ""
         _checked(target.shape[axis], axis, at, kind, before)
         new = compute(make(source_of(source, self), self.dtype))

@@ -71,6 +71,19 @@ def check_broadcast(*arrays: Any) -> None:
             shape = broadcast(shape, a.shape)
 
 
+def check_sizes(size: Sequence[int]) -> None:
+    """Refuse a negative size of a new tensor.
+
+    Raises:
+        OperatorError: in the words of PyTorch.
+    """
+    for n in size:
+        if n < 0:
+            raise OperatorError(
+                f"Trying to create tensor with negative dimension {n}: {list(size)}"
+            )
+
+
 def whole_shape(size: Sequence[int], numel: int) -> tuple[int, ...]:
     """`size` with -1 filled in.
 
@@ -79,9 +92,9 @@ def whole_shape(size: Sequence[int], numel: int) -> tuple[int, ...]:
     """
     shape = [int(n) for n in size]
     known = 1
-    for n in shape:
+    for at, n in enumerate(shape):
         if n < -1:
-            raise OperatorError(f"invalid shape dimension {n}")
+            raise OperatorError(f"invalid shape dimension {n} at index {at} of shape {shape}")
         known *= 1 if n == -1 else n
     if shape.count(-1) > 1:
         raise OperatorError("only one dimension can be inferred")

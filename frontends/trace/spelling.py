@@ -239,6 +239,7 @@ _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] =
             "upsample_bicubic2d",
             "_upsample_bilinear2d_aa",
             "_upsample_bicubic2d_aa",
+            "_upsample_lanczos2d_aa",
         )
     },
     **{second: _alias(first) for second, first in _ALIASES.items()},

@@ -3,11 +3,12 @@ weights, which are made while compiling where the sizes are known."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
 from tensorscript.base.dtypes import DType, float64, int64, uint8
-from tensorscript.base.resampling import HAT, KEYS, Filter, antialiased_weights
+from tensorscript.base.resampling import HAT, KEYS, LANCZOS, Filter, antialiased_weights
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 
 from .builder import Builder, Rows
@@ -17,9 +18,16 @@ from .emission import Body
 from .resize import cubic_weight, target_sizes
 from .values import Tensor, Value
 
+
+def _sinc(t: Expr) -> Expr:
+    angle = t * math.pi
+    return select(t.equals(0.0), const(1.0, t.dtype), call("sin", angle) / angle)
+
+
 _CURVES: dict[Filter, Callable[[Expr], Expr]] = {
     HAT: lambda t: binary("max", 1.0 - t, 0.0),
     KEYS: lambda t: select(t < 2.0, cubic_weight(t, -0.5), const(0, t.dtype)),
+    LANCZOS: lambda t: select(t < 3.0, _sinc(t) * _sinc(t / 3.0), const(0, t.dtype)),
 }
 """What cells count at a distance, as expressions."""
 
@@ -79,4 +87,5 @@ def _antialiased(filter: Filter) -> Callable[..., Tensor]:
 ANTIALIAS: Rows = {
     "aten::_upsample_bilinear2d_aa": _antialiased(HAT),
     "aten::_upsample_bicubic2d_aa": _antialiased(KEYS),
+    "aten::_upsample_lanczos2d_aa": _antialiased(LANCZOS),
 }

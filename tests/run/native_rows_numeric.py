@@ -244,12 +244,12 @@ NUMERIC: dict[str, list[Row]] = {
     "upsample_linear1d.vec": [(t(1, 2, 5), None, False, [2.0])],
     "upsample_bilinear2d": [(t(1, 2, 4, 5), [8, 3], False), (t(1, 2, 4, 5), [7, 3], True)],
     "upsample_bilinear2d.vec": [(t(1, 2, 4, 5), None, False, [2.0, 1.5])],
-    "_upsample_bilinear2d_aa _upsample_bicubic2d_aa": [
+    "_upsample_bilinear2d_aa _upsample_bicubic2d_aa _upsample_lanczos2d_aa": [
         (T((1, 2, 9, 11), "f4"), [4, 5], False),
         (T((1, 2, 9, 11), "f8"), [20, 3], True),
         (T((1, 2, 9, 11), "f4"), [4, 5], False, 0.5, 0.4),
     ],
-    "_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec": [
+    "_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec _upsample_lanczos2d_aa.vec": [
         (T((1, 2, 9, 11), "f4"), [4, 5], False, None),
         (T((1, 2, 9, 11), "f8"), None, False, [0.5, 0.75]),
     ],

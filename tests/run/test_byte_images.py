@@ -16,6 +16,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"scale_factor": [1.7, 0.6], "mode": "bicubic"},
     {"size": [4, 6], "mode": "bilinear", "antialias": True},
     {"size": [20, 5], "mode": "bicubic", "antialias": True},
+    {"size": [7, 30], "mode": "lanczos", "antialias": True},
 ]
 ALL = pytest.mark.parametrize("options", OPTIONS, ids=[str(sorted(o)) for o in OPTIONS])
 

@@ -59,6 +59,7 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("interpolate", (X,), {"scale_factor": 2}), ("interpolate", (X, (9, 3)), {"mode": "bilinear"}),
     ("interpolate", (X, (9, 3)), {"mode": "bilinear", "align_corners": True}),
     ("interpolate", (X,), {"scale_factor": 1.7, "mode": "bicubic"}),
+    ("interpolate", (X,), {"scale_factor": 1.7, "mode": "lanczos", "antialias": True}),
     ("interpolate", (X,), {"scale_factor": 1.7, "mode": "nearest"}),
     ("interpolate", (X, 7), {"mode": "nearest-exact"}),
     ("interpolate", (X[0], 9), {"mode": "linear"}),

@@ -69,6 +69,7 @@ def rescaled(x: Tensor):
         F.interpolate(x, scale_factor=0.6, mode="bilinear"),
         F.interpolate(x, scale_factor=1.3, mode="area"),
         F.interpolate(x, size=[7, 3], mode="bilinear", antialias=True),
+        F.interpolate(x, size=[4, 9], mode="lanczos", antialias=True),
         F.adaptive_max_pool2d(x, [x.size(1), 2]),
     )
 

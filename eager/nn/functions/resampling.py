@@ -47,6 +47,15 @@ def _scaled(input: Tensor, factors: list[float]) -> list[int]:
     return found
 
 
+def _dimensions(mode: str) -> int:
+    """Of the inputs that a mode takes, where it takes one kind."""
+    if mode == "linear":
+        return 3
+    if mode == "bilinear":
+        return 4
+    return 5 if mode == "trilinear" else 0
+
+
 def _resample(
     input: Tensor,
     size: list[int] | None,
@@ -85,9 +94,13 @@ def _resample(
             return ts._upsample_bilinear2d_aa(input, size, aligned, scale_factor)
         if spatial == 2 and mode == "bicubic":
             return ts._upsample_bicubic2d_aa(input, size, aligned, scale_factor)
+        if spatial == 2 and mode == "lanczos":
+            if aligned:
+                raise ValueError("Lanczos mode does not support align_corners=True")
+            return ts._upsample_lanczos2d_aa(input, size, aligned, scale_factor)
         raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
-            "tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
+            "a 4-D tensor as input"
         )
     if mode == "area":
         assert size is not None
@@ -116,10 +129,15 @@ def _resample(
         return ts.upsample_trilinear3d(input, size, aligned, scale_factor)
     if spatial == 2 and mode == "bicubic":
         return ts.upsample_bicubic2d(input, size, aligned, scale_factor)
+    if spatial == 2 and mode == "lanczos":
+        raise ValueError("Lanczos mode requires antialias=True")
+    asked = _dimensions(mode)
+    if asked > 0 and spatial >= 1 and spatial <= 3:
+        raise NotImplementedError(f"Got {spatial + 2}D input, but {mode} mode needs {asked}D input")
     raise NotImplementedError(
         "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-        f"{input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area "
-        f"| nearest-exact (got {mode})"
+        f"{input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | "
+        f"lanczos | area | nearest-exact (got {mode})"
     )
 
 
