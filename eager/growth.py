@@ -86,10 +86,26 @@ def address(a: Array) -> int:
     return int(a.__array_interface__["data"][0])
 
 
+class _Empty:
+    """An array without elements, whose steps may lead out of the memory where it starts."""
+
+    def __init__(
+        self, base: Array, start: int, dtype: np.dtype[Any], shape: tuple[int, ...],
+        steps: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        self.base = base
+        self.__array_interface__ = {
+            "data": (address(base) + start, False), "shape": shape, "strides": steps,
+            "typestr": dtype.str, "version": 3,
+        }  # fmt: skip
+
+
 def placed_at(
     memory: Array, start: int, like: Array, shape: tuple[int, ...], steps: tuple[int, ...]
 ) -> Array:
     """Elements such as those of `like` from a byte of `memory` on, in steps in bytes."""
+    if 0 in shape:
+        return np.asarray(_Empty(memory, start, like.dtype, shape, steps))
     made = np.ndarray(shape, like.dtype, memory, start, steps)
     made.flags.writeable = like.flags.writeable
     return made

@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
 from tensorscript.base.errors import ArgumentError, DimensionError, ValueRangeError
 
+from .parts import part
 from .storage import Array, TensorBase
 
 _SLICE = slice(None)
@@ -69,7 +70,7 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
             basic += [_SLICE] * width if width else [None]
             advanced.append(item if width else item.reshape(1))
             dim += width
-    view = array[(*basic, Ellipsis)]
+    view = part(array, (*basic, Ellipsis))
     if added:
         strides = [added.get(at, step) for at, step in enumerate(view.strides)]
         view = as_strided(view, view.shape, strides)

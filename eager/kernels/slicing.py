@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorscript.base.errors import DimensionError, OperatorError
 
+from ..parts import part
 from ..storage import array, make
 from .shapes import normal_dim
 
@@ -23,7 +24,7 @@ def slice_(
         raise OperatorError("slice step must be positive")
     a = array(self)
     index = [slice(None)] * normal_dim(dim, a.ndim)
-    return make(a[(*index, slice(start, end, step))], self.dtype)
+    return make(part(a, (*index, slice(start, end, step))), self.dtype)
 
 
 def select(self: Any, dim: int, index: int) -> Any:

@@ -49,7 +49,6 @@ LACKING: dict[str, str] = {
     "Tensor.const_data_ptr": "an address for PyTorch's own kernels",
     "Tensor.grad_dtype": "gradients are not recorded",
     "Tensor.module_load": "what PyTorch's modules call when states are swapped",
-    "Tensor.to_sparse_coo": "a name that PyTorch's sparse tensors use inside",
     "nn.Container": "PyTorch has deprecated it since 0.2",
     "nn.DataParallel": "programs run on one device",
     "nn.factory_kwargs": "a helper of PyTorch's own layers",

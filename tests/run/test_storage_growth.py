@@ -105,6 +105,15 @@ def _a_memory_format(t: Any) -> Any:
     return x.tolist(), y.stride(), x.untyped_storage().nbytes()
 
 
+def _parts_without_elements(t: Any) -> Any:
+    x = t.arange(6.0)
+    inner, after, turned = x[3:3], x.narrow(0, 6, 0), x.view(2, 3).t()[1:, 2:]
+    seen = [y.storage_offset() for y in (inner, after, turned, x[None, 6:], inner[:])]
+    inner.resize_(2).fill_(7)
+    after.resize_(1).fill_(8)
+    return seen, x.tolist(), after.tolist(), x.untyped_storage().nbytes()
+
+
 def _in_a_script(t: Any) -> Any:
     x = t.zeros(3)
     longer = t.jit.CompilationUnit(SCRIPT).longer
@@ -114,6 +123,7 @@ def _in_a_script(t: Any) -> Any:
 GROWING = [
     _view_grows, _storage_grows, _typed_storage_grows, _storage_shrinks, _empty_ones,
     _parameters_and_data, _strides_and_dtypes, _an_out, _a_memory_format, _in_a_script,
+    _parts_without_elements,
 ]  # fmt: skip
 
 
