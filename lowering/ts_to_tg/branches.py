@@ -10,6 +10,7 @@ ts.if, else                        -->  tg.if over what the branches change
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -19,6 +20,7 @@ from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.walks import walk_ops
 
+from .apart import is_lasting
 from .builder import Builder
 from .join import Join
 from .merge import changed_refs, default_of, leaf_ssa, same_value
@@ -54,14 +56,15 @@ def branch(b: Builder, condition: Expr, yes: Evaluate, no: Evaluate) -> list[Val
     refs = changed_refs(b.heap, left.heap, right.heap)
     contents = [join.content(r, left.heap[r], right.heap[r]) for r in refs]
     outputs = _emit_if(b, condition, left, right, join.leaves)
-    it = iter(outputs)
+    it, before = iter(outputs), b.heap.branched()
+    lasting = partial(is_lasting, b, before)
     values = [p(it) for p in plans]
     for t, f, made in zip(left.results, right.results, values, strict=True):
         if not same_value(t, f):
-            b.may_alias.unite((left.heap, t), (right.heap, f), (b.heap, made))
+            b.may_alias.unite((left.heap, t), (right.heap, f), (b.heap, made), lasting=lasting)
     for ref, plan in zip(refs, contents, strict=True):
         b.heap[ref] = plan(it)
-        b.may_alias.unite((left.heap, ref), (right.heap, ref), (b.heap, ref))
+        b.may_alias.unite((left.heap, ref), (right.heap, ref), (b.heap, ref), lasting=lasting)
     b.heap.stale |= left.heap.stale | right.heap.stale
     return values
 

@@ -65,6 +65,7 @@ class Builder(Emitter):
         generator: the state of the random generator, where it is an argument.
         batches: how many sequences were packed, by the storage of the sizes of their steps.
         gradients: what `is_grad_enabled()` says; None if that is not known.
+        apart: tensors that control flow chooses between are variants, see `apart.py`.
         copies: of how many elements of run-time lists a storage is the original, or a copy.
     """
 
@@ -80,6 +81,7 @@ class Builder(Emitter):
         self.kept: list[np.ndarray] = []
         self.generator: Storage | None = None
         self.may_alias = MayAlias()
+        self.apart = False
         self.copies: Counter[Storage] = Counter()
 
     # --- tensors ----------------------------------------------------------------------------------
@@ -324,7 +326,7 @@ class Builder(Emitter):
         storage = x.storage
         group = self.may_alias.group(storage)
         if storage.shared or any(s.held for s in group):
-            self.cannot("in-place write to a tensor that may share memory with another one")
+            self.may_share("in-place write to a tensor that may share memory with another one")
         self.heap.stale |= group - {storage}
         self.written.add(storage)
         if x.indices is None:

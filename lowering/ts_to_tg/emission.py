@@ -38,6 +38,10 @@ NOT_GENERATED = frozenset({"lgamma", "digamma", "erfinv", "hypot", "asinh", "aco
 """Math functions of `te` that the code generators' library lacks."""
 
 
+class MayShare(NotCompilable):
+    """It has to be known which of several tensors one is, see `apart.py`."""
+
+
 class Body:
     """The operands that the body of one op reads, numbered as they are first read."""
 
@@ -322,6 +326,10 @@ class Emitter:
                 name = self.operator.partition("::")[2].partition(".")[0]
                 self.unimplemented(name, n.args[0].dtype)
 
+    def may_share(self, reason: str) -> NoReturn:
+        """As `cannot`; perhaps it can where tensors that control flow chooses between are known."""
+        raise MayShare(f"{self.operator}: {reason}", self.span)
+
     def check(self, condition: Value, message: str) -> None:
         """Stop with `message` unless `condition` holds, now or when the program runs."""
         if isinstance(condition, Expr):
@@ -354,7 +362,7 @@ class Emitter:
     def content(self, storage: Storage) -> SSAValue:
         """The elements of a storage at this point of the program."""
         if storage in self.heap.stale:
-            self.cannot("reads a tensor that may share memory with one that was written")
+            self.may_share("reads a tensor that may share memory with one that was written")
         value: SSAValue = self.heap[storage]
         return value
 

@@ -46,6 +46,7 @@ from .element_kinds import (
     of_value,
 )
 from .elements import as_expr
+from .emission import MayShare
 from .list_actions import perform
 from .text_values import is_textual, text_column, texts_column
 from .values import (
@@ -256,9 +257,14 @@ def _constants(b: Builder, element: Element, values: Sequence[Value]) -> list[SS
 
 
 class Hints:
-    """Which lists are run-time lists, by the place that makes them."""
+    """Which lists are run-time lists, by the place that makes them.
+
+    Attributes:
+        shares: why tensors that control flow chooses between are kept apart; None if they are not.
+    """
 
     def __init__(self) -> None:
+        self.shares: MayShare | None = None
         self.elements: dict[Site, Element | None] = {}
 
     def learn(self, grows: ListGrows) -> bool:

@@ -13,13 +13,14 @@ from xdsl.ir import SSAValue
 
 from tensorscript.dialects.te.expr import Expr, select
 
+from .apart import is_lasting, slot_of
 from .boxes import boxed_leaves, differing, unboxed
 from .builder import Builder
 from .element_kinds import joined, of_dict, of_list
 from .elements import as_expr, known
 from .grown import must_grow
 from .heap import Heap, Ref
-from .kinds import chosen_of, kind_of, kind_text, options_of, tag_of, variant
+from .kinds import Kind, chosen_of, kind_of, kind_text, options_of, tag_of, variant
 from .merge import (
     Rebuild,
     grown_list,
@@ -134,6 +135,8 @@ class Join:
             if UnknownString in (type(yes), type(no)):
                 return self._messages(yes, no)
             return self._variant(yes, no)
+        if other is not UNINITIALIZED and self._slot(present) != self._slot(other):
+            return self._variant(yes, no)
         if is_scalar(present):
             return self._scalar(yes, no)
         if isinstance(present, Compound):
@@ -171,23 +174,38 @@ class Join:
 
     def _variant(self, yes: Value, no: Value) -> Rebuild:
         """Values of different kinds: each kind is an option, and a tag says which it is."""
-        slots: dict[object, list[Value]] = {}
+        slots: dict[tuple[Kind, int], list[Value]] = {}
         tags: list[Value] = []
         for at, side in enumerate((yes, no)):
             if side is UNINITIALIZED:
                 tags.append(UNINITIALIZED)
                 continue
             options = options_of(side)
-            for option in options:
-                slots.setdefault(kind_of(option), [UNINITIALIZED] * 2)[at] = option
+            keys = self._slots(options)
+            for key, option in zip(keys, options, strict=True):
+                slots.setdefault(key, [UNINITIALIZED] * 2)[at] = option
             order = list(slots)
-            places = [order.index(kind_of(option)) for option in options]
+            places = [order.index(key) for key in keys]
             tags.append(chosen_of(tag_of(side), places))
         if len(slots) > MOST_STRINGS and is_textual(yes) and is_textual(no):
             return self._text(yes, no)
         tag_plan = self._scalar(*tags)  # its leaf is read first
-        parts = [self.value(*pair) for pair in slots.values()]
+        parts = [self._option(*pair) for pair in slots.values()]
         return lambda it: variant(as_expr(tag_plan(it)), tuple(p(it) for p in parts))
+
+    def _slot(self, value: Value) -> Kind:
+        return slot_of(self.b, self.before, value)
+
+    def _slots(self, options: Sequence[Value]) -> list[tuple[Kind, int]]:
+        """What tells the options of one side apart: two new tensors of one kind are two options."""
+        found = [self._slot(option) for option in options]
+        return [(slot, found[:at].count(slot)) for at, slot in enumerate(found)]
+
+    def _option(self, yes: Value, no: Value) -> Rebuild:
+        present = no if yes is UNINITIALIZED else yes
+        if is_lasting(self.b, self.before, present):
+            return lambda it: present
+        return self.value(yes, no)
 
     def _named(self, present: DictRef | ObjectRef, yes: Value, no: Value) -> Rebuild:
         """Two dicts with the same keys, or objects of one class, that the branches made."""

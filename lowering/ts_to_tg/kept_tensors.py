@@ -77,9 +77,9 @@ def refuse_split_memory(own: Boundary, receiver: object, changed: Mapping[str, V
         for storage in one.memory:
             other = holders.setdefault(storage, one)
             if other.path != one.path and not one.is_one_with(other):
-                b.cannot(f"{one.path} and {other.path} may share memory")
+                b.may_share(f"{one.path} and {other.path} may share memory")
             if _stays(storage, changed) and _origin(one.tensor) != storage.origin:
-                b.cannot(f"{one.path} may share memory with {storage.origin}")
+                b.may_share(f"{one.path} may share memory with {storage.origin}")
     if lists := [path for path, value in changed.items() if _has_copies(own, value)]:
         _refuse_copies(own, receiver, lists, holders)
 

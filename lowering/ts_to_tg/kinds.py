@@ -6,7 +6,7 @@ be of. Known strings, `None` and members of enums are kinds of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 
@@ -112,10 +112,14 @@ def variant(tag: Expr, options: Sequence[Value]) -> Value:
     return options[int(str(tag.value))] if tag.op == "const" else Variant(tag, tuple(options))
 
 
-def fitted(like: Variant, value: Value) -> Variant:
-    """A value with the options of `like`, which stand in for those that it has not."""
-    own = {kind_of(v): v for v in options_of(value)}
-    kinds = [kind_of(v) for v in like.options]
+def fitted(like: Variant, value: Value, key: Callable[[Value], Kind] = kind_of) -> Variant:
+    """A value with the options of `like`, which stand in for those that it has not.
+
+    Args:
+        key: tells options apart.
+    """
+    own = {key(v): v for v in options_of(value)}
+    kinds = [key(v) for v in like.options]
     places = [kinds.index(kind) for kind in own]
     options = tuple(own.get(kind, v) for kind, v in zip(kinds, like.options, strict=True))
     return Variant(chosen_of(tag_of(value), places), options)

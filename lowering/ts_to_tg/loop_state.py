@@ -16,11 +16,22 @@ from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 
+from .apart import is_lasting, slot_of
 from .boxes import boxed_leaves, differing, unboxed
 from .builder import Builder
 from .elements import as_expr
 from .heap import Heap, Ref
-from .kinds import fitted, is_constant, kind_of, kind_text, options_of, tag_of
+from .kinds import (
+    Kind,
+    chosen_of,
+    fitted,
+    is_constant,
+    kind_of,
+    kind_text,
+    options_of,
+    tag_of,
+    variant,
+)
 from .merge import (
     NOTHING,
     LeafType,
@@ -46,11 +57,13 @@ from .values import (
     DictRef,
     ListRef,
     ObjectRef,
+    Storage,
     Tensor,
     Text,
     Value,
     Variant,
 )
+from .variants import each_option
 
 MOST_OPTIONS = 16
 """So many kinds of values, or known strings, a loop may carry in one place."""
@@ -71,6 +84,10 @@ class LoopState:
     refs: dict[Ref, set[object]]
     before: Heap
     boxed: dict[Path, list[int]] = field(default_factory=dict)
+    made: set[Storage] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.outside = self.before.branched()
 
     def iterate(self, max_trip: Value, condition: Value, body: Evaluate) -> list[Value] | None:
         """One evaluation of the body; None if the assumption had to grow."""
@@ -117,17 +134,28 @@ class LoopState:
             b.heap[ref] = plan(it)
         self._flow((before, self.initial), (trial.heap, after), (b.heap, values))
         for k in plans:
-            if isinstance(self.initial[k], Tensor):
-                group = b.may_alias.group(values[k].storage)
-                values[k].storage.shared = any(s.origin for s in group)
+            for option in options_of(values[k]):
+                if isinstance(option, Tensor) and not self._lasts(option):
+                    group = b.may_alias.group(option.storage)
+                    option.storage.shared = any(s.origin for s in group)
         return values
+
+    def _lasts(self, value: Value) -> bool:
+        """Whether a value is a tensor of before the loop."""
+        is_own = isinstance(value, Tensor) and value.storage in self.made
+        return not is_own and is_lasting(self.b, self.outside, value)
+
+    def _slot(self, value: Value) -> Kind:
+        """What tells options of a carried value apart."""
+        return slot_of(self.b, self.outside, value) if self._lasts(value) else kind_of(value)
 
     def _flow(self, *sides: tuple[Heap, Sequence[Value]]) -> None:
         """What is carried in one of these is, or becomes, what is carried in the others."""
         for k in self.varying:
-            self.b.may_alias.unite(*((heap, values[k]) for heap, values in sides))
+            held = ((heap, values[k]) for heap, values in sides)
+            self.b.may_alias.unite(*held, lasting=self._lasts)
         for ref in self.refs:
-            self.b.may_alias.unite(*((heap, ref) for heap, _ in sides))
+            self.b.may_alias.unite(*((heap, ref) for heap, _ in sides), lasting=self._lasts)
 
     def _flatten(self, path: Path, value: Value, leaves: list[Value]) -> Rebuild:
         """`flatten` of a carried value; a tensor whose shape changes travels as a box."""
@@ -153,13 +181,16 @@ class LoopState:
     def _flatten_variant(self, path: Path, value: Variant, leaves: list[Value]) -> Rebuild:
         leaves.append(value.tag)
         pairs = enumerate(value.options)
-        parts = [self._flatten((*path, n), v, leaves) for n, v in pairs]
+        parts = [self._flatten_option((*path, n), v, leaves) for n, v in pairs]
 
         def rebuild(it: Iterator[SSAValue]) -> Value:
             tag = as_expr(leaf_value(self.b, next(it)))
             return Variant(tag, tuple(p(it) for p in parts))
 
         return rebuild
+
+    def _flatten_option(self, path: Path, value: Value, leaves: list[Value]) -> Rebuild:
+        return (lambda it: value) if self._lasts(value) else self._flatten(path, value, leaves)
 
     def _flatten_content(self, ref: Ref, content: Value, leaves: list[Value]) -> Rebuild:
         """`_flatten` of what a reference holds; of a dict or an object only of what changes."""
@@ -180,16 +211,21 @@ class LoopState:
             return NOTHING
         if is_textual(old) and is_textual(new):
             return self._widened_text(old, new)
-        kinds = {kind_of(v) for v in options_of(old)}
-        more = [v for v in options_of(new) if kind_of(v) not in kinds]
-        if not more or not any(map(is_constant, (*options_of(old), *more))):
+        kinds = set(map(self._slot, options_of(old)))
+        new_ones = {self._slot(v): v for v in options_of(new)}
+        more = [v for slot, v in new_ones.items() if slot not in kinds]
+        if not more or not any(map(self._is_known, (*options_of(old), *more))):
             return NOTHING
         if len(kinds) + len(more) > MOST_OPTIONS:
             self.b.cannot("a loop that makes ever more strings or kinds of values")
-        added = [placeholder(self.b, heap, v) for v in more]
+        added = [v if self._lasts(v) else placeholder(self.b, heap, v) for v in more]
+        self.made |= {v.storage for v in added if isinstance(v, Tensor) and not self._lasts(v)}
         if NOTHING in added:
             self.b.cannot(f"a value that a loop changes from {kind_text(old)} to {kind_text(new)}")
         return Variant(tag_of(old), (*options_of(old), *added))
+
+    def _is_known(self, value: Value) -> bool:
+        return is_constant(value) or self._lasts(value)
 
     def _widened_text(self, old: Value, new: Value) -> Value:
         """A string is one of a few known ones, or made by the running program."""
@@ -208,7 +244,9 @@ class LoopState:
             pairs = zip(old.elements, new.elements, strict=False)
             return any([self._box((*path, n), p, q) for n, (p, q) in enumerate(pairs)])
         if isinstance(old, Variant):
-            pairs = zip(old.options, fitted(old, new).options, strict=True)
+            if not self._has_options(old, new):
+                return False
+            pairs = zip(old.options, fitted(old, new, self._slot).options, strict=True)
             return any([self._box((*path, n), p, q) for n, (p, q) in enumerate(pairs)])
         if not isinstance(old, Tensor) or not isinstance(new, Tensor):
             return False
@@ -296,15 +334,44 @@ class LoopState:
     def _fitted(self, first: Value, last: Value) -> Value:
         """What an iteration leaves, in the form in which it is carried."""
         if isinstance(first, Variant):
-            kinds = set(map(kind_of, options_of(first)))
-            if not kinds.issuperset(map(kind_of, options_of(last))):
+            last = self._one_a_slot(last)
+            if not self._has_options(first, last):
                 self.b.cannot(
                     f"a value that a loop changes from {kind_text(first)} to {kind_text(last)}"
                 )
-            return fitted(first, last)
+            return fitted(first, last, self._slot)
         if isinstance(first, Text) and is_textual(last):
             return Text(text_column(self.b, last))
         return last
+
+    def _has_options(self, like: Variant, value: Value) -> bool:
+        """Whether a value is always one of the options of `like`."""
+        return set(map(self._slot, like.options)).issuperset(map(self._slot, options_of(value)))
+
+    def _one_a_slot(self, value: Value) -> Value:
+        """Of several tensors that one iteration made, the one that is meant: they end with it."""
+        options = options_of(value)
+        slots = [self._slot(v) for v in options]
+        distinct = list(dict.fromkeys(slots))
+        if len(distinct) == len(slots):
+            return value
+        merged: list[Value] = []
+        for slot in distinct:
+            own = [v for v, its in zip(options, slots, strict=True) if its == slot]
+            numbers = iter(range(len(own)))
+            places = [next(numbers) if its == slot else 0 for its in slots]
+            merged.append(self._chosen(variant(chosen_of(value.tag, places), own)))
+        return variant(chosen_of(value.tag, [distinct.index(s) for s in slots]), merged)
+
+    def _chosen(self, value: Value) -> Value:
+        """A variant of tensors as one new tensor."""
+        if not isinstance(value, Variant):
+            return value
+        apart, self.b.apart = self.b.apart, False
+        try:
+            return each_option(self.b, value, lambda option: [option])[0]
+        finally:
+            self.b.apart = apart
 
     def _fitted_content(self, ref: Ref, last: Value) -> Value:
         """`_fitted` of what a reference holds; of a dict or an object only of what changes."""

@@ -10,9 +10,10 @@ What flows together is one group; a write to one of a group leaves the others *s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from .heap import Heap
+from .kinds import Kind, kind_of, options_of
 from .values import (
     UNINITIALIZED,
     Compound,
@@ -29,6 +30,10 @@ Held = tuple[Heap, Value]
 """A value, and the heap in which its references have their content."""
 
 
+def _never(_: Value) -> bool:
+    return False
+
+
 class MayAlias:
     """Groups of storages that may be one memory."""
 
@@ -39,9 +44,16 @@ class MayAlias:
         """All that `storage` may be, itself among them."""
         return self._groups.get(storage, {storage})
 
-    def unite(self, *sides: Held) -> None:
-        """Control flow makes one value of these, or passes one on as another."""
+    def unite(self, *sides: Held, lasting: Callable[[Value], bool] = _never) -> None:
+        """Control flow makes one value of these, or passes one on as another: as the last.
+
+        Args:
+            lasting: tells options that stand for themselves.
+        """
         sides = tuple(s for s in sides if s[1] is not UNINITIALIZED)
+        if sides and isinstance(sides[-1][1], Variant):
+            self._unite_options(sides, lasting)
+            return
         if all(isinstance(v, Tensor) for _, v in sides):
             self._unite(v.storage for _, v in sides)
             return
@@ -51,7 +63,18 @@ class MayAlias:
             return
         for row in zip(*parts, strict=True):
             if any(v is not row[0] for v in row):
-                self.unite(*((heap, v) for (heap, _), v in zip(sides, row, strict=True)))
+                pairs = zip(sides, row, strict=True)
+                self.unite(*((heap, v) for (heap, _), v in pairs), lasting=lasting)
+
+    def _unite_options(self, sides: Sequence[Held], lasting: Callable[[Value], bool]) -> None:
+        """What control flow makes a variant of: option by option."""
+        by_kind: dict[Kind, list[Held]] = {}
+        for heap, value in sides:
+            for option in options_of(value):
+                if option is not UNINITIALIZED and not lasting(option):
+                    by_kind.setdefault(kind_of(option), []).append((heap, option))
+        for held in by_kind.values():
+            self.unite(*held, lasting=lasting)
 
     def _unite(self, storages: Iterable[Storage]) -> None:
         found = set(storages)

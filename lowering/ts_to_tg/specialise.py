@@ -26,6 +26,7 @@ from tensorscript.dialects.tg.types import ScalarType
 
 from .boundary import Boundary, whole
 from .builder import Builder
+from .emission import MayShare
 from .evaluator import Evaluator
 from .facts import Refuse
 from .generator import STATE_SIZE, DrawsNumbers
@@ -100,6 +101,7 @@ def _run(
         builder.default_dtype = options.default_dtype
     builder.finds_sizes = options.lists
     builder.gradients = options.gradients
+    builder.apart = hints.shares is not None
     evaluator = Evaluator(module, builder, TABLES, HANDLERS, hints)
     builder.table = TABLES["tensor"]
     evaluator.record.alone = options.alone
@@ -198,17 +200,41 @@ def _with_state(
     hints = Hints()
     while True:
         try:
-            own, result = _settled(module, entry, arguments, options, state, hints)
+            made = _once(module, entry, arguments, options, state, hints)
         except StateChanges as found:
             if not state.learn((), found.paths):
                 raise NotCompilable(found.reason, found.span) from None
             continue
-        in_place, replaced = written(own), assigned(own)
-        holders = (own.evaluator.attribute_of(path) for path in in_place)
-        given = given_of(own, replaced)
-        if not state.learn(in_place, (*holders, *replaced, *given)):
-            refuse_split_memory(own, state.receiver, replaced)
-            return _finish(own, entry, result, state)
+        except MayShare as error:
+            if hints.shares is not None:
+                raise hints.shares from None
+            hints.shares = error
+            continue
+        except NotCompilable:
+            if hints.shares is not None:
+                raise hints.shares from None
+            raise
+        if made is not None:
+            return made
+
+
+def _once(
+    module: ModuleOp,
+    entry: str,
+    arguments: Sequence[ArgumentSpec],
+    options: Options,
+    state: State,
+    hints: Hints,
+) -> Specialised | None:
+    """Specialise; None if the program changes more of self than was known."""
+    own, result = _settled(module, entry, arguments, options, state, hints)
+    in_place, replaced = written(own), assigned(own)
+    holders = (own.evaluator.attribute_of(path) for path in in_place)
+    given = given_of(own, replaced)
+    if not state.learn(in_place, (*holders, *replaced, *given)):
+        refuse_split_memory(own, state.receiver, replaced)
+        return _finish(own, entry, result, state)
+    return None
 
 
 def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialised:

@@ -372,6 +372,8 @@ def _by_option(handler: Handler, operands: int = 99) -> Handler:
             handler(ev, op, env)
             return
         whole = env[at]
+        if isinstance(op, ts.OperatorOp) and changes_shape(op.schema.data):
+            ev.b.cannot("reshapes in place what may be one of several tensors")
 
         def one(option: Value) -> list[Value]:
             env[at] = option

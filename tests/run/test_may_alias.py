@@ -107,7 +107,72 @@ def nothing_shared(x: Tensor, y: Tensor, n: int):
     return m, m + x
 
 
+def one_of_two_arguments(x: Tensor, y: Tensor, n: int):
+    m = x if n > 1 else y
+    m.add_(1)
+    return x * 2, y * 1
+
+
+def a_view_in_a_branch(x: Tensor, y: Tensor, n: int):
+    a = x * 2
+    if n > 2:
+        a = x[0]
+    elif n > 1:
+        a = y.t()
+    elif n > 0:
+        a = x[:, 1]
+    a += 1
+    return x * 1, a * 1
+
+
+def an_argument_that_the_loop_may_leave(x: Tensor, y: Tensor, n: int):
+    m = x
+    for _ in range(n):
+        m = m * 2
+    m.add_(1)
+    return x * 2, m
+
+
+def several_in_a_loop(x: Tensor, y: Tensor, n: int):
+    m = x
+    for i in range(n):
+        if i % 2 == 1:
+            m = m * 2
+        elif i % 3 == 0:
+            m = y
+        if i == 2:
+            m = x.t()
+    m.mul_(3)
+    return x * 2, y + 0
+
+
+def swapped_arguments(x: Tensor, y: Tensor, n: int):
+    for _ in range(n):
+        x, y = y, x
+    x.add_(1)
+    y.mul_(2)
+    return x * 1, y * 1
+
+
+def several_that_an_iteration_makes(x: Tensor, y: Tensor, n: int):
+    m = x
+    for i in range(n):
+        a = m * 2
+        b = m + y
+        m = a if i % 2 == 1 else b
+        if i > 0:
+            m.add_(1)
+    m.add_(x)
+    return x * 1, m
+
+
+NATIVE = (
+    one_of_two_arguments, a_view_in_a_branch, an_argument_that_the_loop_may_leave,
+    several_in_a_loop, swapped_arguments, several_that_an_iteration_makes,
+)  # fmt: skip
+"""What is never left to the interpreter."""
 PROGRAMS = (
+    *NATIVE,
     swapped_with_a_view, one_in_a_branch, view_in_a_branch, named_in_the_loop, taken_from_a_list,
     put_into_a_list, read_before_the_write, an_argument_in_a_branch, nothing_shared,
 )  # fmt: skip
@@ -126,6 +191,8 @@ def test_writes_show_where_they_do_in_eager_mode(program: Callable[..., Any]) ->
         for other in sides[1:]:
             for wanted, found in zip(sides[0], other, strict=True):
                 np.testing.assert_allclose(found, wanted)
+    if program in NATIVE:
+        assert compiled.stats.is_native, compiled.stats.fallbacks
 
 
 def test_what_shares_nothing_is_written_whatever_the_trips() -> None:
