@@ -119,7 +119,8 @@ def cast_arguments(
             return type(value)(map(fit, value))
         return to(value, dtype) if _is_eligible(value) and value.dtype is not dtype else value
 
-    return tuple(map(fit, bound))
+    fitted = [fit(value) for value in reversed(bound)]  # the last first, as in traces of PyTorch
+    return tuple(reversed(fitted))
 
 
 def _is_eligible(value: Any) -> bool:

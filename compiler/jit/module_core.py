@@ -100,6 +100,10 @@ class ModuleCore:
     def _get_forward_pre_hooks(self) -> list[ScriptFunction]:
         return [ScriptFunction(self._home.function(name)) for name in self._info.pre_hooks]
 
+    def _retrieve_traced_inputs(self) -> dict[str, list[Any]]:
+        """The example inputs that a traced module keeps, by method."""
+        return dict(getattr(self._home, "traced_inputs", {}))
+
     # -- attributes ------------------------------------------------------------------------------
 
     def hasattr(self, name: str) -> bool:

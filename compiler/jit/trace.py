@@ -77,6 +77,7 @@ def trace(
         _force_outplace: record in-place operators as those that make new tensors; a view that is
             written through is warned of, as what it is a view of does not change in the trace.
         example_kwarg_inputs: arguments by keyword, instead of `example_inputs`.
+        _store_inputs: keep the example inputs of a module: `_c._retrieve_traced_inputs()`.
 
     Returns:
         A ScriptFunction, or for a module a TopLevelTracedModule that shares its tensors.
@@ -100,7 +101,8 @@ def trace(
         return func
     owner = getattr(func, "__self__", None)
     module = func if is_module(func) else owner if _is_forward(func, owner) else None
-    options = Options(Manner(strict, _force_outplace), check_trace, check_tolerance)
+    manner = Manner(strict, _force_outplace)
+    options = Options(manner, check_trace, check_tolerance, _store_inputs)
     if module is not None:
         given = _given_inputs(example_inputs, example_kwarg_inputs)
         checks = None if check_inputs is None else [{"forward": c} for c in check_inputs]
@@ -150,7 +152,8 @@ def trace_module(
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
-    options = Options(Manner(strict, _force_outplace), check_trace, check_tolerance)
+    manner = Manner(strict, _force_outplace)
+    options = Options(manner, check_trace, check_tolerance, _store_inputs)
     return _trace_module(mod, inputs, check_inputs, example_inputs_is_kwarg, options)
 
 
@@ -161,6 +164,7 @@ class Options:
     manner: Manner
     check: bool
     tolerance: float
+    keeps_inputs: bool
 
 
 def _note_optimize(optimize: Any) -> None:
@@ -271,7 +275,11 @@ class _Conversions:
 
 
 def _recorded_module(
-    module: Any, inputs: Mapping[str, Any], by_keyword: bool, manner: Manner
+    module: Any,
+    inputs: Mapping[str, Any],
+    by_keyword: bool,
+    manner: Manner,
+    kept: dict[str, list[Any]] | None = None,
 ) -> TopLevelTracedModule:
     world = World(Program())
     tree = ModuleTree(world, module, _Conversions())
@@ -281,9 +289,14 @@ def _recorded_module(
         example = _method_example(method, given, by_keyword, manner)
         record_method(tree, name, module if name == "forward" else method, example)
     world.program.declare_classes()
-    home = TracedHome(world, tree)
+    home = TracedHome(world, tree, kept or {})
     made: TopLevelTracedModule = home.wrap(home.root)
     return made
+
+
+def _stored(inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Example inputs by method, as `_c._retrieve_traced_inputs()` shows them."""
+    return {name: list(_positional(_tensors(given))) for name, given in inputs.items()}
 
 
 def _trace_module(
@@ -293,7 +306,8 @@ def _trace_module(
     by_keyword: bool,
     options: Options,
 ) -> TopLevelTracedModule:
-    made = _recorded_module(module, inputs, by_keyword, options.manner)
+    kept = _stored(inputs) if options.keeps_inputs else {}
+    made = _recorded_module(module, inputs, by_keyword, options.manner, kept)
     for given in ([inputs] if checks is None else checks) if options.check else ():
         copied = _copied(_tensors(dict(given)))
         again = _recorded_module(module, copied, by_keyword, options.manner)

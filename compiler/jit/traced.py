@@ -69,11 +69,16 @@ class TopLevelTracedModule(TracedModule):
 
 
 class TracedHome(ProgramHome):
-    """The program of a traced module."""
+    """The program of a traced module.
 
-    def __init__(self, world: World, tree: ModuleTree) -> None:
+    Attributes:
+        traced_inputs: the example inputs by method, if they are kept.
+    """
+
+    def __init__(self, world: World, tree: ModuleTree, traced_inputs: dict[str, list[Any]]) -> None:
         super().__init__(world.program, world)
         self._traced = tree.traced_classes
+        self.traced_inputs = traced_inputs
         self.root = self._object(tree.member)
 
     def _object(self, member: Member) -> ScriptObject:

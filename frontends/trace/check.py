@@ -25,7 +25,7 @@ from tensorscript.eager.storage import TensorBase, make
 from tensorscript.eager.tracing import traced_by
 
 from . import cautions
-from .closeness import default_tolerances, difference
+from .closeness import default_tolerances, difference, exact_difference
 
 MOST_NODES = 20
 """How many random nodes a warning names."""
@@ -263,8 +263,7 @@ def _constants_differ(traced: Recording, again: Recording) -> str | None:
             continue
         first, second = op.value.data, other.value.data
         if isinstance(first, TensorLiteral) and isinstance(second, TensorLiteral):
-            rtol, atol = default_tolerances(first.dtype, second.dtype)
-            found = difference(_tensor(first), _tensor(second), rtol, atol)
+            found = exact_difference(_tensor(first), _tensor(second))
             if found is not None:
                 place = _place("Source Location", op)
                 return f"Node:\n\t{text}\n{place}Comparison exception: {indented(found)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,18 +25,33 @@ def _tolerances(dtype: DType) -> tuple[float, float]:
     return _RELATIVE.get(dtype, 1.3e-6), 1e-7 if dtype in (float64, complex128) else 1e-5
 
 
+def exact_difference(actual: TensorBase, expected: TensorBase) -> str | None:
+    """How two tensors differ in dtype or by more than the tolerances of their dtypes; integers
+    must be equal."""
+    if actual._array.shape == expected._array.shape and actual.dtype is not expected.dtype:
+        return (
+            "The values for attribute 'dtype' do not match: "
+            f"torch.{actual.dtype.name} != torch.{expected.dtype.name}."
+        )
+    return difference(actual, expected, *default_tolerances(actual.dtype, expected.dtype))
+
+
 def difference(actual: TensorBase, expected: TensorBase, rtol: float, atol: float) -> str | None:
     """How two tensors differ, compared in double precision with NaN equal; None if they are close.
 
     Close is |actual - expected| <= atol + rtol * |expected|, as in `torch.testing.assert_close`.
+    Without tolerances the numbers are compared and told as they are.
     """
     if actual._array.shape != expected._array.shape:
         return (
             "The values for attribute 'shape' do not match: "
             f"torch.Size({list(actual._array.shape)}) != torch.Size({list(expected._array.shape)})."
         )
-    wide = complex if actual.dtype.is_complex or expected.dtype.is_complex else float
-    a, b = value(actual).astype(wide), value(expected).astype(wide)
+    wide: type = complex if actual.dtype.is_complex or expected.dtype.is_complex else float
+    if not (rtol or atol) and actual.dtype.is_integral and expected.dtype.is_integral:
+        wide = int
+    a: NDArray[Any] = value(actual).astype(wide)
+    b: NDArray[Any] = value(expected).astype(wide)
     same = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
     if same.all():
         return None
@@ -49,10 +66,18 @@ def _relative(gap: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.fl
 def _scalars(a: NDArray[np.float64], b: NDArray[np.float64], rtol: float, atol: float) -> str:
     gap = np.abs(a - b)
     return (
-        f"Scalars are not close!\n\nExpected {b.item()} but got {a.item()}.\n"
-        f"Absolute difference: {gap.item()} (up to {atol} allowed)\n"
-        f"Relative difference: {_relative(gap, b).item()} (up to {rtol} allowed)"
+        f"Scalars are not {_word(rtol, atol)}!\n\nExpected {b.item()} but got {a.item()}.\n"
+        f"Absolute difference: {gap.item()}{_allowed(atol, rtol, atol)}\n"
+        f"Relative difference: {_relative(gap, b).item()}{_allowed(rtol, rtol, atol)}"
     )
+
+
+def _word(rtol: float, atol: float) -> str:
+    return "close" if rtol or atol else "equal"
+
+
+def _allowed(tolerance: float, rtol: float, atol: float) -> str:
+    return f" (up to {tolerance} allowed)" if rtol or atol else ""
 
 
 def _tensors(
@@ -66,10 +91,10 @@ def _tensors(
     relative = np.where(same, 0, _relative(gap, b))
     wrong = int((~same).sum())
     return (
-        "Tensor-likes are not close!\n\n"
+        f"Tensor-likes are not {_word(rtol, atol)}!\n\n"
         f"Mismatched elements: {wrong} / {a.size} ({wrong / a.size:.1%})\n"
-        f"Greatest absolute difference: {_greatest(gap)} (up to {atol} allowed)\n"
-        f"Greatest relative difference: {_greatest(relative)} (up to {rtol} allowed)"
+        f"Greatest absolute difference: {_greatest(gap)}{_allowed(atol, rtol, atol)}\n"
+        f"Greatest relative difference: {_greatest(relative)}{_allowed(rtol, rtol, atol)}"
     )
 
 

@@ -454,3 +454,18 @@ def test_a_trace_inside_a_trace_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="Tracing can't be nested"):
         jit.trace(program, X)
+
+
+@pytest.mark.filterwarnings("ignore::tensorscript.jit.TracerWarning")
+def test_integer_constants_of_two_traces_are_equal_or_not() -> None:
+    runs = iter(range(1, 9))
+    with pytest.raises(jit.TracingCheckError) as refusal:
+        jit.trace(lambda x: x + next(runs), X)
+    assert "Scalars are not equal!" in str(refusal.value)
+    assert "Expected 2 but got 1.\n\t\tAbsolute difference: 1\n" in str(refusal.value)
+
+
+def test_constants_of_two_traces_have_one_dtype() -> None:
+    runs = iter([1, 1.0, 1, 1])
+    with pytest.raises(jit.TracingCheckError, match=r"torch\.int64 != torch\.float64"):
+        jit.trace(lambda x: x + next(runs), X)

@@ -374,3 +374,12 @@ def test_a_traced_module_is_no_container() -> None:
         iter(traced)
     with pytest.raises(AttributeError, match="'RecursiveScriptModule' object has no attribute"):
         traced.missing  # noqa: B018  # the look-up is what fails
+
+
+def test_example_inputs_are_kept_if_they_are_to_be() -> None:
+    x = example()
+    kept = ts.jit.trace(Linear(4, 4), x)._c._retrieve_traced_inputs()
+    assert list(kept) == ["forward"]
+    assert kept["forward"][0].tolist() == x.tolist()
+    traced = ts.jit.trace(Linear(4, 4), x, _store_inputs=False)
+    assert traced._c._retrieve_traced_inputs() == {}

@@ -106,6 +106,8 @@ _BODIES = {
     "out": "y = torch.zeros(2, 3)\ntorch.add(x, x, out=y)\nreturn y",
     "out of creations": "o = torch.empty(2)\ntorch.arange(x.size(0), out=o)\n"
     "p = torch.empty(2, 2)\ntorch.eye(2, out=p)\nreturn o + p.sum(), torch.ones(2, out=p[0])",
+    "cast by autocast": "with torch.autocast('cpu', dtype=torch.bfloat16):\n"
+    "    return torch.mm(x, x.t()), F.linear(x, x * 2)",
     "data of a list": "y = x.tolist()\nreturn x * y[0][1]",
     "counts": "n = x.shape.numel()\nreturn x.numel() * x, torch.numel(x) * x, torch.zeros(n)",
     "operands as they are": "a, b = torch.broadcast_tensors(x, x)\nreturn F.mse_loss(x, x), a, x",

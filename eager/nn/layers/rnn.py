@@ -362,11 +362,18 @@ class LSTM(RNNBase):
             proj_size, device, dtype,
         )  # fmt: skip
 
-    def _cells(self, batch: Tensor, cx: Tensor | None, alone: bool) -> Tensor:
-        """The first cell states, of zeros if none are given."""
+    def _zeros(self, batch: Tensor) -> tuple[Tensor, Tensor]:
+        """First states of zeros; the size of the batch is asked for once."""
+        self.check_input(batch, None)
         expected = self._state_size(batch, None, self.hidden_size)
-        if cx is None:
-            return ts.zeros(expected, dtype=batch.dtype, device=batch.device)
+        size = self.proj_size if self.proj_size > 0 else self.hidden_size
+        hidden = [expected[0], expected[1], size]
+        hx = ts.zeros(hidden, dtype=batch.dtype, device=batch.device)
+        return hx, ts.zeros(expected, dtype=batch.dtype, device=batch.device)
+
+    def _cells(self, batch: Tensor, cx: Tensor, alone: bool) -> Tensor:
+        """The first cell states."""
+        expected = self._state_size(batch, None, self.hidden_size)
         cells = cx.unsqueeze(1) if alone else cx
         self.check_hidden_size(cells, expected, "hidden[1]")
         return cells
@@ -403,8 +410,7 @@ class LSTM(RNNBase):
         alone = input.dim() == 2
         batch = self._batched(input)
         if hx is None:
-            state = self._hidden(batch, None, alone, "hidden[0]")
-            cells = self._cells(batch, None, alone)
+            state, cells = self._zeros(batch)
         else:
             state = self._hidden(batch, hx[0], alone, "hidden[0]")
             cells = self._cells(batch, hx[1], alone)

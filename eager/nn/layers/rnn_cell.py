@@ -82,18 +82,18 @@ class RNNCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         alone = input.dim() == 1
-        batch = self._batched("RNNCell", input)
-        state = self._state("RNNCell", batch, hx, alone)
+        input = self._batched("RNNCell", input)
+        hx = self._state("RNNCell", input, hx, alone)
         if self.nonlinearity == "tanh":
             found = ts.rnn_tanh_cell(
-                batch, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+                input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
             )
         elif self.nonlinearity == "relu":
             found = ts.rnn_relu_cell(
-                batch, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+                input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
             )
         else:
-            found = batch
+            found = input
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return found.squeeze(0) if alone else found
 
@@ -137,9 +137,7 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         alone = input.dim() == 1
-        batch = self._batched("GRUCell", input)
-        state = self._state("GRUCell", batch, hx, alone)
-        found = ts.gru_cell(
-            batch, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
-        )
+        input = self._batched("GRUCell", input)
+        hx = self._state("GRUCell", input, hx, alone)
+        found = ts.gru_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return found.squeeze(0) if alone else found
