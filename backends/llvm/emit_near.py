@@ -4,8 +4,9 @@
 x[floor(0.59 (16 o + v))], v = 0 .. 16      x[b .. b + 32], b that of lane 0, permuted
 ```
 A gather costs a load a lane. Where positions are computed, neighbouring lanes mostly read
-neighbouring elements: whether all of a register lie within two vectors from its first one is seen
-when the loop runs, and branches predict it. Positions that are read from memory may be anywhere.
+neighbouring elements: whether all of a register lie within two vectors from its first one, or the
+least one, is seen when the loop runs, and branches predict it. Positions that are read from memory
+may be anywhere.
 """
 
 from __future__ import annotations
@@ -85,9 +86,16 @@ class _Part:
         self.code, self.target, self.lanes = context.code, target, lanes
         self.mask = context.mask and _cut(self.code, "i1", context.mask, context.width, at, lanes)
         own = _cut(self.code, "i64", offsets, context.width, at, lanes)
-        self.first = self.code.let(f"extractelement <{lanes} x i64> {own}, i64 0")
+        self.first = self._least(own)
         start = context.splat(self.first, "i64", lanes)
         self.apart = self.code.let(f"sub {vector_of('i64', lanes)} {own}, {start}")
+
+    def _least(self, own: str) -> str:
+        """The first lane's position; the least one where positions may begin again."""
+        kind = vector_of("i64", self.lanes)
+        if any(e.op in ("mod", "select") for e in walk(self.target.index)):
+            return self.code.call("i64", f"llvm.vector.reduce.smin.v{self.lanes}i64", [(kind, own)])
+        return self.code.let(f"extractelement {kind} {own}, i64 0")
 
     def fits(self, last: str) -> str:
         """i1: two vectors, which start at `last` or before, hold all lanes that are on."""

@@ -65,6 +65,8 @@ def _divided(op: str, left: Pattern, right: Pattern, scope: Scope) -> Pattern | 
     if any(right[1]) or not right[0].is_const:
         return None
     divisor = int(str(right[0].value))
+    if base.is_const:
+        base, distances = const(0), tuple(int(base) + k for k in distances)
     if divisor < 1 or multiple(base, scope) % divisor or min(distances) < 0:
         return None
     if op == "mod":

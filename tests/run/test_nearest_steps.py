@@ -65,3 +65,15 @@ def test_indices_are_divided_in_32_bits() -> None:
     np.testing.assert_array_equal(compiled(x), x.repeat(3, 1))
     assert "udiv <" in compiled.ir("ll")
     assert not any("div <" in line and "x i64>" in line for line in compiled.ir("ll").splitlines())
+
+
+def rolled(x: ts.Tensor) -> ts.Tensor:
+    return x.roll(1, 1) + x.roll(-7, 1)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
+@pytest.mark.parametrize("columns", [17, 32, 50])
+def test_lanes_that_begin_again(columns: int, dtype: str) -> None:
+    x = np.arange(90 * columns).reshape(90, columns).astype(dtype)
+    found = ts.compile(rolled, (x,), fallback="error")(x)
+    np.testing.assert_array_equal(found, np.roll(x, 1, 1) + np.roll(x, -7, 1))
