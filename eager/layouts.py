@@ -14,11 +14,12 @@ import numpy as np
 
 from tensorscript.base.schema import Schema
 
-from .device import preserve_format
+from .device import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .kernels import POINTWISE, REDUCTIONS
 from .memory_format import (
     in_format,
     in_order,
+    is_in_format,
     kept_strides,
     known_format,
     laid_out,
@@ -70,6 +71,14 @@ def attended(inputs: Sequence[Array], made: Array) -> Array:
 def image(inputs: Sequence[Array], made: Array) -> Array:
     """Channels-last if the first input is, else row-major."""
     return in_format(made, suggested_format(inputs[0])) if made.ndim == inputs[0].ndim else made
+
+
+def batch_normalized(inputs: Sequence[Array], made: Array) -> Array:
+    """As the first input where that is dense; channels-last only if it cannot be row-major."""
+    for wanted in (contiguous_format, channels_last, channels_last_3d):
+        if is_in_format(inputs[0], wanted):
+            return in_format(made, wanted)
+    return image(inputs, made)
 
 
 def image_or_filter(inputs: Sequence[Array], made: Array) -> Array:
@@ -142,15 +151,17 @@ RULES: dict[str, Rule] = {
     ), kept),
     **dict.fromkeys(_names(
         "max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices avg_pool2d "
-        "adaptive_avg_pool2d adaptive_max_pool2d _upsample_bilinear2d_aa batch_norm "
-        "native_batch_norm group_norm upsample_nearest2d upsample_nearest3d "
+        "adaptive_avg_pool2d adaptive_max_pool2d _upsample_bilinear2d_aa "
+        "group_norm upsample_nearest2d upsample_nearest3d "
         "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_bilinear2d "
         "upsample_bicubic2d _upsample_bicubic2d_aa _upsample_lanczos2d_aa "
         "upsample_trilinear3d reflection_pad2d "
         "reflection_pad3d replication_pad2d replication_pad3d constant_pad_nd pad channel_shuffle "
-        "local_response_norm max_pool2d_with_indices_backward max_unpool2d "
-        "_native_batch_norm_legit _batch_norm_with_update"
+        "local_response_norm max_pool2d_with_indices_backward max_unpool2d"
     ), image),
+    **dict.fromkeys(_names(
+        "batch_norm native_batch_norm _native_batch_norm_legit _batch_norm_with_update"
+    ), batch_normalized),
     **dict.fromkeys(_names(
         "conv2d conv3d conv_transpose2d convolution _convolution "
         "_convolution_mode conv1d conv_transpose1d"

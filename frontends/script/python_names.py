@@ -37,6 +37,8 @@ from .written_out import Assertion, ListWithDefault
 TORCH_ROOTS = frozenset({"torch", "tensorscript"})
 _OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functional")
 """Modules of operators' faces: their functions are never compiled from their Python."""
+_LIMITS = "tensorscript.eager.limits"
+"""`finfo` and `iinfo`: classes in PyTorch, which scripts take for operators that do not exist."""
 _INIT = "tensorscript.eager.nn.init"
 _CLASS_HOMES = {
     **dict.fromkeys(("RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"), "rnn"),
@@ -221,7 +223,7 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
         # Our public functions may have inner names: the name they were found by counts.
         names = (sought, name) if module else (name, sought)
         found = next((f for n in names if n and (f := _torch_operator(value, rest, n))), None)
-        if found is None and home.startswith(_OWN_FUNCTIONS):
+        if found is None and (home.startswith(_OWN_FUNCTIONS) or home_of(value) == _LIMITS):
             return Builtin(f"aten::{sought}")
         return found
     return _torch_operator(value, rest, name)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+import tensorscript as ts
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.api import compile_function
 
@@ -26,3 +27,11 @@ def test_first_line_equals_torch(fn: Callable[..., object]) -> None:
     with pytest.raises(UserError) as found:
         compile_function(fn)
     assert first_line(found.value) == first_line(wanted.value)
+
+
+def test_limits_of_dtypes_are_no_operators() -> None:
+    def masked(x):  # type: ignore[no-untyped-def]
+        return x.masked_fill(x > 0, ts.finfo(x.dtype).min)
+
+    with pytest.raises(UserError, match="Unknown builtin op: aten::finfo"):
+        ts.jit.script(masked)
