@@ -141,6 +141,7 @@ _REASONS = (
       "from_file", "save", "_print", "_tensor_to_list", "_list_to_tensor", "slice_inverse",
       "_dim_arange", "dense_tensors")),
     ("complex32", (), ("chalf",)),
+    ("made of other operators when an archive is read", (), ("__interpolate", "__upsample")),
 )  # fmt: skip
 _BEHIND = "the kernel behind a public operator, which is provided"
 

@@ -12,12 +12,13 @@ import math
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
+from tensorscript.base.composites import COMPOSITES
 from tensorscript.base.dtypes import QUANTIZED, DType, bool_
 from tensorscript.base.errors import (
     DimensionError,
@@ -281,6 +282,8 @@ def _dtypes(values: Iterable[Any]) -> Iterator[DType]:
 def _find(full_name: str) -> Kernel | None:
     if (row := KERNELS.get(full_name)) is not None:
         return row
+    if (program := COMPOSITES.get(full_name)) is not None:
+        return partial(program, _step)
     try:
         wanted = schema(full_name)
     except KeyError:
@@ -297,6 +300,13 @@ def _find(full_name: str) -> Kernel | None:
     if form is Form.OUT:
         return _with_out(wanted, pure)
     return _in_place(pure) if form is Form.IN_PLACE else _copied(pure)
+
+
+def _step(name: str, *given: Any) -> Any:
+    """An operator that is part of another one, on its leading arguments."""
+    found = schema(name)
+    rest = found.arguments[len(given) :]
+    return _computed(found, (*given, *(a.default for a in rest)))
 
 
 def write(target: TensorBase, source: TensorBase) -> None:

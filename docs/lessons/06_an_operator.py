@@ -1,4 +1,4 @@
-"""Lesson 6: an operator. One row in each table, and it runs in every way there is.
+"""Lesson 6: an operator. One row, and it runs in every way there is.
 
 Run it: `python docs/lessons/06_an_operator.py`. The tests run it, too.
 """
@@ -6,23 +6,18 @@ Run it: `python docs/lessons/06_an_operator.py`. The tests run it, too.
 import numpy as np
 
 import tensorscript as ts
+from tensorscript.base.composites import COMPOSITES
 from tensorscript.base.schema import schema
-from tensorscript.eager.kernels import KERNELS
-from tensorscript.lowering.ts_to_tg.table import BUILDERS
 
 # What an operator is called and takes stands in one table, which has all of PyTorch's.
 NAME = "aten::_euclidean_dist"
 print(schema(NAME))
 
-# What it computes is a row of NumPy, which eager mode and the interpreter run. This operator is
-# another one with fewer arguments, so its row is that one's function.
-assert KERNELS[NAME] is KERNELS["aten::cdist"]
-
-# How it compiles is a row of the lowering. Its right side calls another row, so there is nothing to
-# say about loops, vectors or targets:
+# This one is another operator with fewer arguments. A row of calls says that to eager mode, to the
+# interpreter and to the compiler, and there is nothing to say about loops, vectors or targets:
 #
-#     "aten::_euclidean_dist": lambda b, x, y: b.call("aten::cdist", x, y, 2.0),
-assert NAME in BUILDERS
+#     "aten::_euclidean_dist": lambda call, x, y: call("aten::cdist", x, y, 2.0),
+assert NAME in COMPOSITES
 
 
 def distances(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
@@ -33,7 +28,7 @@ rng = np.random.default_rng(0)
 x, y = (ts.from_numpy(rng.standard_normal((n, 3)).astype(np.float32)) for n in (4, 5))
 expected = np.sqrt(np.linalg.norm(x.numpy()[:, None] - y.numpy(), axis=-1))
 
-# Two rows, and these are all served:
+# One row, and these are all served:
 ways = {
     "eager": distances,
     "scripted": ts.jit.script(distances),

@@ -421,7 +421,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::diag_embed": diag_embed,
     "aten::trace": trace,
     "aten::cdist": cdist,
-    "aten::_euclidean_dist": cdist,
     "aten::pdist": pdist,
     "aten::dist": dist,
     "aten::kron": kron,

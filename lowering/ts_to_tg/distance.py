@@ -215,7 +215,6 @@ DISTANCE: Rows = {
     "aten::pairwise_distance": pairwise_distance,
     "aten::dist": _dist,
     "aten::cdist": _cdist,
-    "aten::_euclidean_dist": lambda b, x, y: b.call("aten::cdist", x, y, 2.0),
     "aten::_cdist_forward": _cdist,
     "aten::margin_ranking_loss": _margin_ranking,
     "aten::hinge_embedding_loss": _hinge_embedding,

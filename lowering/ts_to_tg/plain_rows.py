@@ -5,10 +5,11 @@ A table has rows without side effects; `op_`, `out=` and `op_copy` are made of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from tensorscript.base.composites import COMPOSITES
 from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import NotCompilable, OperatorError, TensorScriptError
 from tensorscript.base.given import missing_tensor
@@ -137,6 +138,8 @@ class PlainRows:
         if (at := asked_place(name, arguments)) is not None:
             maker = MAKERS.get(base)
             return maker(b, name, arguments, at) if maker else b.cannot("a complex dtype")
+        if (row := self._of_calls(name)) is not None:
+            return row(b, *arguments)
         # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
         row = self.tensors.get(name) if tensors or "." in name else None
         if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
@@ -152,6 +155,17 @@ class PlainRows:
         if base.endswith("_copy"):
             return self._view_copy(name, base, arguments)
         return b.cannot(reason_of(name))
+
+    def _of_calls(self, name: str) -> Callable[..., Value] | None:
+        """The row of an operator that is a few calls of others, each checked like any other."""
+        if (program := COMPOSITES.get(name)) is None:
+            return None
+        return lambda _, *arguments: program(self._step, *arguments)
+
+    def _step(self, name: str, *given: Value) -> Value:
+        """An operator that is part of another one, on its leading arguments."""
+        rest = schema(name).arguments[len(given) :]
+        return self._call(name, [*given, *(a.default for a in rest)])
 
     def _with_out(self, found: Schema, arguments: list[Value]) -> Value:
         """`op(..., out=x)`: the results of the overload that computes, written into tensors of
@@ -253,7 +267,8 @@ class PlainRows:
         b = self.b
         overload = name[len(base) :]
         pure = functional_name(base)
-        row = self.tensors.get(pure + overload) or self.tensors.get(pure)
+        row = self._of_calls(pure + overload)
+        row = row or self.tensors.get(pure + overload) or self.tensors.get(pure)
         if row is None:
             return b.cannot(reason_of(name))
         x: Tensor | ComplexTensor = arguments[0]

@@ -6,6 +6,7 @@ in-place operator `name_` needs no row: it is `name` written back into its first
 
 from __future__ import annotations
 
+from tensorscript.base.composites import COMPOSITES
 from tensorscript.base.schema import Schema
 from tensorscript.base.twins import counterparts, maker_of
 
@@ -186,7 +187,7 @@ TABLES: dict[str, Rows] = {
 def has_row(found: Schema) -> bool:
     """Whether the evaluator finds a row for an overload, by the order in which it looks."""
     base, overload = found.name, found.full_name[len(found.name) :]
-    if found.full_name in RESHAPES:
+    if found.full_name in RESHAPES or found.full_name in COMPOSITES:
         return True
     if found.full_name in TABLES["container"] or base in TABLES["container"]:
         return not found.is_out
@@ -195,7 +196,8 @@ def has_row(found: Schema) -> bool:
     if any(found.full_name in table or base in table for table in TABLES.values()):
         return not found.is_out
     if (functional := functional_name(base)) != base:
-        return functional + overload in BUILDERS or functional in BUILDERS
+        pure = functional + overload
+        return pure in BUILDERS or pure in COMPOSITES or functional in BUILDERS
     pure = base.removesuffix("_copy")
     return pure != base and not found.is_out and (pure + overload in BUILDERS or pure in BUILDERS)
 
@@ -211,5 +213,5 @@ def has_native_form(found: Schema) -> bool:
 
 def operator_names() -> frozenset[str]:
     """The operators (without overload) that have a native form."""
-    keys = [k for table in TABLES.values() for k in table]
+    keys = [k for table in (*TABLES.values(), COMPOSITES) for k in table]
     return frozenset(k.partition(".")[0] for k in keys if not k.startswith("tg::"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from native_grid import Call, Known
+from native_rows_composites import COMPOSITE_ROWS
 from native_rows_containers import CONTAINERS
 from native_rows_layout import LAYOUT
 from native_rows_matrices import MATRIX_ROWS
@@ -144,13 +145,15 @@ def _of_numbers(found: Schema) -> Iterator[Call]:
 
 # --- all of them ----------------------------------------------------------------------------------
 
-_TABLES = (NUMERIC, LAYOUT, CONTAINERS, RANDOM_ROWS, MATRIX_ROWS)
+_TABLES = (NUMERIC, LAYOUT, CONTAINERS, RANDOM_ROWS, MATRIX_ROWS, COMPOSITE_ROWS)
 ROWS: dict[str, list[Row]] = {
     name: rows for table in _TABLES for names, rows in table.items() for name in names.split()
 }
 
 
-FINITE = frozenset(f"conv_transpose{n}d" for n in (1, 2, 3)) | {"convolution"}
+FINITE = frozenset(f"{slow}conv_transpose{n}d" for slow in ("", "slow_") for n in (1, 2, 3)) | {
+    "convolution"
+}
 """Operators that meet inserted zeros or not, as they are computed: infinity times them is NaN."""
 
 
