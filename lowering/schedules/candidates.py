@@ -6,6 +6,7 @@ compiler's own. Parameters are tried one after the other, each with the best of 
 | kernel | parameters |
 |---|---|
 | product | rows and columns of the tile, steps of the depth, panels in a block |
+| convolution | rows and columns of the tile, steps of the depth, output rows of a task |
 | attention | rows and columns of the tile, queries and keys of a block |
 | with vector loops | vectors that a body works on at a time: unrolling, independent accumulators |
 | with threads | operations worth handing to another thread |
@@ -14,18 +15,22 @@ compiler's own. Parameters are tried one after the other, each with the best of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.dialects.te.schedule import Schedule
 
-from .attention_shape import recognise_attention
+from ..te.affine import all_buffers
+from .attention_shape import Attention, recognise_attention
 from .attention_tile import AttentionBlocking, attention_blocking
 from .contraction_plan import blocking_for
-from .contraction_shape import product_of
+from .contraction_shape import Product, made_of, product_of
 from .contraction_tile import Blocking
+from .convolution import Convolution, as_convolution, convolution_step
+from .convolution_nest import ConvolutionBlocking
 from .cpu import schedule_kernel
 from .cpu_vectors import CPUParameters
+from .tensorize import KERNELS
 
 REGISTERS = (1, 2, 4, 8)
 GRAIN_FACTORS = (8, 64)
@@ -38,6 +43,10 @@ TILES = {
 """By vector bytes: rows, and vectors of columns, of register tiles that fit the registers."""
 DEPTHS = (128, 256, 512, 1024)
 PANELS = (1, 2, 4, 8, 16, 32)
+OUTPUT_ROWS = (1, 2, 4, 7, 8, 14, 16, 28, 32, 56)
+CONVOLUTIONS = frozenset(
+    f"{packed}{turned}convolution" for packed in ("", "packed ") for turned in ("", "turned ")
+)
 QUERIES = (32, 64, 128, 256, 512)
 KEYS = (128, 256, 512, 1024, 2048)
 
@@ -89,29 +98,57 @@ def _variations(
     return [[replace(best, blocking=b) for b in options] for options in blockings]
 
 
-def _blockings(
-    func: FuncOp, best: CPUParameters
-) -> Sequence[Sequence[Blocking | AttentionBlocking]] | None:
+Blockings = Sequence[Sequence[Blocking | ConvolutionBlocking | AttentionBlocking]]
+
+
+def _blockings(func: FuncOp, best: CPUParameters) -> Blockings | None:
     """The blockings of what a kernel becomes, by parameter; None where it has none."""
-    shapes = TILES.get(best.vector_bytes, ())
-    product = product_of(func) if func.category.data == "contraction" else None
+    category = func.category.data
+    product = product_of(func) if category == "contraction" else None
     if product is not None:
-        own = blocking_for(product, best.vector_bytes)
-        now = best.blocking if isinstance(best.blocking, Blocking) else own
-        return [
-            [replace(now, rows=r, columns=v * now.lanes) for r, v in shapes],
-            [replace(now, depth=depth) for depth in DEPTHS],
-            [replace(now, panels=panels) for panels in PANELS],
-        ]
-    form = recognise_attention(func) if func.category.data == "attention" else None
-    if form is None:
-        return None
-    whole = attention_blocking(form, best.vector_bytes)
-    if isinstance(best.blocking, AttentionBlocking):
-        whole = best.blocking
-    tiles = [(r, v * whole.lanes) for r, v in shapes if not v & (v - 1)]
+        convolution = as_convolution(product)
+        if convolution is not None:
+            return _of_convolution(func, convolution, best)
+        return _of_product(product, best)
+    attention = recognise_attention(func) if category == "attention" else None
+    return None if attention is None else _of_attention(attention, best)
+
+
+def _of_product(product: Product, best: CPUParameters) -> Blockings:
+    own = blocking_for(product, best.vector_bytes)
+    now = best.blocking if isinstance(best.blocking, Blocking) else own
     return [
-        [whole.of_tile(rows, columns) for rows, columns in tiles],
-        [whole.of_blocks(queries, whole.keys) for queries in QUERIES],
-        [whole.of_blocks(whole.queries, keys) for keys in KEYS],
+        [replace(now, rows=r, columns=v * now.lanes) for r, v in TILES.get(best.vector_bytes, ())],
+        [replace(now, depth=depth) for depth in DEPTHS],
+        [replace(now, panels=panels) for panels in PANELS],
+    ]
+
+
+def _of_convolution(func: FuncOp, form: Convolution, best: CPUParameters) -> Blockings:
+    constant = made_of(form.product.x, best.fixed)
+    name, sizes = convolution_step(form, best.vector_bytes, all_buffers(func), constant)
+    if name not in CONVOLUTIONS:
+        return []
+    own = ConvolutionBlocking(*sizes)
+    now = best.blocking if isinstance(best.blocking, ConvolutionBlocking) else own
+    most = max((rows for rows, _ in TILES.get(best.vector_bytes, ())), default=1)
+    tiles = [(rows, vectors) for vectors in (2, 1) for rows in range(most, most // 2, -1)]
+    options = [
+        [replace(now, rows=rows, columns=vectors * now.lanes) for rows, vectors in tiles],
+        [replace(now, depth=depth) for depth in DEPTHS],
+        [replace(now, block=block) for block in OUTPUT_ROWS],
+    ]
+    unfit = KERNELS[name].unfit
+    return [[b for b in blockings if unfit(form, *astuple(b)) is None] for blockings in options]
+
+
+def _of_attention(form: Attention, best: CPUParameters) -> Blockings:
+    own = attention_blocking(form, best.vector_bytes)
+    now = best.blocking if isinstance(best.blocking, AttentionBlocking) else own
+    shapes = TILES.get(best.vector_bytes, ())
+    tiles = [(rows, vectors * now.lanes) for rows, vectors in shapes if not vectors & (vectors - 1)]
+    return [
+        [now.of_tile(rows, columns) for rows, columns in tiles],
+        [now.of_blocks(queries, now.keys) for queries in QUERIES],
+        [now.of_blocks(now.queries, keys) for keys in KEYS],
     ]

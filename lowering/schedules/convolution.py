@@ -16,19 +16,23 @@ GEMM-based convolution algorithms for deep neural networks" (2017).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, replace
 
 from xdsl.ir import Operation
 
+from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import mul
 from tensorscript.dialects.te.ops import FuncOp
 
 from ..te.affine import all_buffers, known
 from .contraction_shape import Product, product_of
+from .contraction_tile import Tile
 from .convolution_columns import PixelColumns
 from .convolution_image import Image, image_of
-from .convolution_pixels import PixelRows, has_runs
-from .convolution_rows import PlaneRows
+from .convolution_nest import ConvolutionBlocking
+from .convolution_pixels import LEAST_RUN, PixelRows, has_runs, is_run, rows_of_run
+from .convolution_rows import PlaneRows, of_one_channel
 
 LEAST_WORK = 1 << 12
 
@@ -64,21 +68,74 @@ def as_convolution(p: Product) -> Convolution | None:
     return None
 
 
-def direct_convolution(
-    func: FuncOp, form: Convolution, vector_bytes: int, whole: bool = False
-) -> list[Operation]:
-    """The nest of a convolution, in the cheapest form.
+def convolution_step(
+    form: Convolution, vector_bytes: int, buffers: Mapping[str, Buffer], whole: bool
+) -> tuple[str, tuple[int, ...]]:
+    """The cheapest form of a convolution: the kernel's name, and its parameters.
 
     Args:
         whole: pack all weights before, even where every panel is used by one task only.
     """
-    p, image, buffers = form.product, form.image, all_buffers(func)
-    if (single := PlaneRows.of(p, image, vector_bytes, buffers)) is not None:
-        return single.build()
+    p, image, given = form.product, form.image, dict(buffers)
+    if (single := PlaneRows.of(p, image, vector_bytes, given)) is not None:
+        return "plane convolution", astuple(single.tile)
+    packed = "packed " if whole else ""
+    least = 1 if form.channels_last else LEAST_RUN
+    rows = PixelRows.of(p, image, vector_bytes, given, whole, least)
     if form.channels_last:
-        alone = PixelRows.of(p, image, vector_bytes, buffers, whole, least=1)
-        assert alone is not None  # what has runs has them on any machine
-        return alone.build()
-    columns = PixelColumns(p, image, vector_bytes, buffers, whole)
-    rows = PixelRows.of(p, image, vector_bytes, buffers, whole)
-    return rows.build() if rows is not None and rows.cost < columns.cost else columns.build()
+        assert rows is not None  # what has runs has them on any machine
+        return f"{packed}turned convolution", astuple(rows.blocking)
+    columns = PixelColumns.of(p, image, vector_bytes, given, whole)
+    if rows is not None and rows.cost < columns.cost:
+        return f"{packed}turned convolution", astuple(rows.blocking)
+    return f"{packed}convolution", astuple(columns.blocking)
+
+
+def convolved_columns(
+    func: FuncOp, form: Convolution, *parameters: int, whole: bool = False
+) -> list[Operation]:
+    """The nest of a convolution with pixels in the lanes (`ConvolutionBlocking`)."""
+    blocking, buffers = ConvolutionBlocking(*parameters), all_buffers(func)
+    return PixelColumns(
+        form.product, form.image, blocking.lanes, buffers, blocking.tile, blocking.rows, whole,
+        blocking,
+    ).build()  # fmt: skip
+
+
+def convolved_pixels(
+    func: FuncOp, form: Convolution, *parameters: int, whole: bool = False
+) -> list[Operation]:
+    """The same with output channels in the lanes."""
+    blocking, buffers = ConvolutionBlocking(*parameters), all_buffers(func)
+    return PixelRows(
+        form.product, form.image, blocking.lanes, buffers, blocking.tile, blocking.columns, whole,
+        blocking,
+    ).build()  # fmt: skip
+
+
+def convolved_rows(func: FuncOp, form: Convolution, *parameters: int) -> list[Operation]:
+    """The nest of a convolution of one channel by rows, with the given tile."""
+    tile = Tile(*parameters)
+    return PlaneRows(form.product, form.image, all_buffers(func), tile.lanes, tile).build()
+
+
+def unfit_for_columns(form: Convolution, *parameters: int) -> str | None:
+    return "channels lie last" if form.channels_last else None
+
+
+def unfit_for_pixels(form: Convolution, *parameters: int) -> str | None:
+    blocking, p, image = ConvolutionBlocking(*parameters), form.product, form.image
+    sizes = [known(e) for e in (p.rows.size, p.depth.size, *(d.size for d in image.dims))]
+    if None in sizes or len(p.rows.names) != 1 or not is_run(image, blocking.rows):
+        return "no run of pixels divides the image, or covers rows of it"
+    step = blocking.rows if len(image.dims) == 1 else rows_of_run(image, blocking.rows)
+    if len(image.dims) <= 2 and blocking.block % step:
+        return "a block has whole runs of pixels"
+    return None
+
+
+def unfit_for_rows(form: Convolution, rows: int, columns: int, lanes: int) -> str | None:
+    if not of_one_channel(form.product, form.image):
+        return "not a convolution of one channel by a window of two dimensions"
+    height = known(form.image.dims[0].size) or 0
+    return None if rows <= height else "a tile has no more rows than the image"

@@ -40,13 +40,13 @@ LEAST_PANELS = 4
 class PixelColumns(ConvolutionNest):
     """Rows of the tile are output channels, its columns pixels."""
 
-    def __init__(
-        self, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer], whole: bool
-    ) -> None:
-        dtype = p.target.value.dtype
-        lanes = vector_bytes // dtype.itemsize
-        tile = tile_for(dtype, vector_bytes, p.rows.size)
-        super().__init__(p, image, lanes, buffers, tile, tile.rows, whole)
+    @classmethod
+    def of(
+        cls, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer], whole: bool
+    ) -> PixelColumns:
+        """Blocked for vectors of so many bytes."""
+        tile = tile_for(p.target.value.dtype, vector_bytes, p.rows.size)
+        return cls(p, image, tile.lanes, buffers, tile, tile.rows, whole)
 
     def block_rows(self) -> int:
         """Enough blocks for the threads, sums that stay cached, full panels."""

@@ -16,6 +16,7 @@ grow with the length of its chains of additions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from math import gcd
 
 from xdsl.ir import Operation
@@ -46,11 +47,36 @@ def rows_of_blocks(size: int, most: int, least: int = 1) -> int:
     return min(range(min(least, most), most + 1), key=lambda rows: (-size % rows, -rows))
 
 
+@dataclass(frozen=True)
+class ConvolutionBlocking:
+    """How a convolution is blocked.
+
+    Attributes:
+        rows, columns: of the register tile.
+        lanes: of its vectors.
+        depth: about as many steps of the depth between two visits of a tile.
+        block: output rows (of the first dimension) of a task.
+        by_panel: 1 where a task is of one panel of channels, 0 where it is of all.
+    """
+
+    rows: int
+    columns: int
+    lanes: int
+    depth: int
+    block: int
+    by_panel: int
+
+    @property
+    def tile(self) -> Tile:
+        return Tile(self.rows, self.columns, self.lanes)
+
+
 class ConvolutionNest(ABC):
     """Writes the nest of one convolution.
 
     Attributes:
         tile: the register tile.
+        depth: about as many steps of the depth are in a block of it.
         sets: the loops of the batch that have weights of their own, all of which are packed before.
         packed: output channels of a panel of packed weights.
         by_panel: a task is of one panel.
@@ -71,9 +97,12 @@ class ConvolutionNest(ABC):
         tile: Tile,
         packed: int,
         whole: bool,
+        blocking: ConvolutionBlocking | None = None,
     ) -> None:
+        """With a `blocking` that is given, or that sizes and caches suggest."""
         self.p, self.image, self.lanes, self.buffers = p, image, lanes, buffers
         self.tile, self.packed = tile, packed
+        self.depth = DEPTH_BLOCK if blocking is None else blocking.depth
         self.dtype = p.target.value.dtype
         self.pitches = image.pitches
         self.panels = ceil_div(p.rows.size, packed)
@@ -87,17 +116,23 @@ class ConvolutionNest(ABC):
         x = at(x, dict(zip(self.sets.names, map(var, self._packing.names), strict=True)))
         self.packer = RowPacker(x, p.rows, p.depth, buffers, self.dtype, packed, lanes)
         self.by_panel = self.framed = False
-        alone = known(ceil_div(image.dims[0].size, self.block_rows())) == 1
-        self.by_panel = (alone and not self.panels.is_int(1)) or self._moves_less_by_panel()
+        self.by_panel = bool(blocking.by_panel) if blocking else self._wants_panels()
         batch = set(p.batch.names)
         self.hoisted = bool(batch) and (whole or not batch & p.x.free)
         self.local = self.by_panel and not self.hoisted and not whole
         self.step = self._depth_step()
         self.depth_blocks = ceil_div(p.depth.extents[0], self.step) if p.depth.names else const(1)
-        self.block = self.block_rows()
+        self.block = blocking.block if blocking else self.block_rows()
         self.blocks = ceil_div(image.dims[0].size, self.block)
         several = not self.by_panel and (known(self.blocks) or TASKS) > 1
         self.framed = several and not takes_threads(p.batch)
+
+    @property
+    def blocking(self) -> ConvolutionBlocking:
+        tile = self.tile
+        return ConvolutionBlocking(
+            tile.rows, tile.columns, tile.lanes, self.depth, self.block, int(self.by_panel)
+        )
 
     # --- sizes ----------------------------------------------------------------------------------
 
@@ -126,15 +161,19 @@ class ConvolutionNest(ABC):
         return mul(self.step, self._inner_depth)
 
     def _depth_step(self) -> Expr:
-        """Iterations of the outermost loop of the depth in a block: about `DEPTH_BLOCK` steps, in
+        """Iterations of the outermost loop of the depth in a block: about `depth` steps, in
         whole squares of a transposing packer if they fit."""
         count, inner = known(self.p.depth.extents[0]), known(self._inner_depth)
         if count is None or inner is None:
             return self.p.depth.extents[0]
-        blocks = max(1, round(count * inner / DEPTH_BLOCK))
+        blocks = max(1, round(count * inner / self.depth))
         step = -(-count // blocks)
         square = self.lanes // gcd(inner, self.lanes)
         return const(min(count, -(-step // square) * square if step >= square else step))
+
+    def _wants_panels(self) -> bool:
+        alone = known(ceil_div(self.image.dims[0].size, self.block_rows())) == 1
+        return (alone and not self.panels.is_int(1)) or self._moves_less_by_panel()
 
     def _moves_less_by_panel(self) -> bool:
         """Whether tasks of panels read less than tasks of output rows do."""

@@ -57,6 +57,20 @@ def has_runs(p: Product, image: Image) -> bool:
     return width % RUN_STEP == 0 and channels * p.target.value.dtype.itemsize >= WIDEST
 
 
+def is_run(image: Image, pixels: int) -> bool:
+    """Whether runs of so many pixels divide the image's rows, or cover whole rows of it."""
+    *_, height, width = (1, *(known(d.size) or 0 for d in image.dims))
+    if not width or pixels < 1:
+        return False
+    rows, rest = divmod(pixels, width)
+    return width % pixels == 0 or (rest == 0 and height % rows == 0)
+
+
+def rows_of_run(image: Image, pixels: int) -> int:
+    """Whole rows of the image that a run covers."""
+    return max(1, pixels // (known(image.dims[-1].size) or 1))
+
+
 class PixelRows(ConvolutionNest):
     """Rows of the tile are pixels, its columns output channels."""
 
@@ -78,9 +92,7 @@ class PixelRows(ConvolutionNest):
             return None
         lanes = vector_bytes // p.target.value.dtype.itemsize
         most = TILE_ROWS.get(vector_bytes, 6)
-        height = sizes[-2] or 1 if len(sizes) > 1 else 1
-        whole_rows = [width * r for r in range(2, most // width + 1) if height % r == 0]
-        runs = [r for r in range(min(least, most), most + 1) if width % r == 0 or r in whole_rows]
+        runs = [r for r in range(min(least, most), most + 1) if is_run(image, r)]
         if len(p.rows.names) != 1 or channels < lanes or not runs:
             return None
         tile = fitted(Tile(max(runs), lanes * VECTORS_PER_ROW, lanes), p.rows.size)
@@ -88,8 +100,7 @@ class PixelRows(ConvolutionNest):
 
     @property
     def rows_of_run(self) -> int:
-        """Whole rows of the image that a run covers."""
-        return max(1, self.tile.rows // (known(self.image.dims[-1].size) or 1))
+        return rows_of_run(self.image, self.tile.rows)
 
     def _row_pixels(self) -> int:
         """Output pixels of one step along the first dimension."""

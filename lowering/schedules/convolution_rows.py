@@ -25,7 +25,7 @@ from tensorscript.dialects.te.rewriting import replace_loads
 
 from ..te.affine import known
 from .contraction_shape import Product, at
-from .contraction_tile import loops_around
+from .contraction_tile import Tile, loops_around
 from .convolution_image import Image, fill_plane
 
 MOST_SUMS = {64: 16, 32: 4, 16: 4}
@@ -36,6 +36,14 @@ MOST_STEPS = 600
 """Multiply-adds of vectors that are written out."""
 
 
+def of_one_channel(p: Product, image: Image) -> bool:
+    """Whether this form computes a convolution."""
+    if len(image.dims) != 2 or image.channels.names or not p.rows.size.is_int(1):
+        return False
+    sizes = [known(e) for e in (p.depth.size, *(d.size for d in image.dims))]
+    return None not in sizes and all(d.tap for d in image.dims)
+
+
 class PlaneRows:
     """Writes the nest of a convolution of one channel by windows of two dimensions.
 
@@ -44,23 +52,25 @@ class PlaneRows:
     """
 
     def __init__(
-        self, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer], width: int
+        self, p: Product, image: Image, buffers: dict[str, Buffer], lanes: int, tile: Tile | None
     ) -> None:
-        self.p, self.image, self.buffers = p, image, buffers
+        """With a `tile` that is given, or the cheapest."""
+        self.p, self.image, self.buffers, self.lanes = p, image, buffers, lanes
         self.dtype = p.target.value.dtype
-        self.lanes = vector_bytes // self.dtype.itemsize
-        self.height, self.width = known(image.dims[0].size) or 1, width
-        self.rows, vectors = self._best_tile(MOST_SUMS.get(vector_bytes, 4))
-        self.columns = vectors * self.lanes
+        self.height, width = (known(dim.size) or 1 for dim in image.dims)
+        self.width = width
+        self.tile = tile or self._best_tile(MOST_SUMS.get(lanes * self.dtype.itemsize, 4))
+        self.rows, self.columns = self.tile.rows, self.tile.columns
         self.blocks, self.runs = -(-self.height // self.rows), -(-width // self.columns)
 
-    def _best_tile(self, most: int) -> tuple[int, int]:
-        """Rows and vectors of the cheapest tile."""
+    def _best_tile(self, most: int) -> Tile:
+        """The cheapest tile."""
         taps = prod(d.taps for d in self.image.dims)
         most = max(1, min(most, MOST_STEPS // taps))
         vectors = range(1, min(most, -(-self.width // self.lanes)) + 1)
         tiles = [(rows, n) for n in vectors for rows in range(1, min(self.height, most // n) + 1)]
-        return min(tiles, key=lambda tile: self._cost(*tile))
+        rows, count = min(tiles, key=lambda tile: self._cost(*tile))
+        return Tile(rows, count * self.lanes, self.lanes)
 
     def _cost(self, rows: int, vectors: int) -> float:
         """Of the whole image: multiply-adds, and the vectors that are loaded for them."""
@@ -79,15 +89,10 @@ class PlaneRows:
         cls, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer]
     ) -> PlaneRows | None:
         """None for another form, or where a row does not fill a vector."""
-        if len(image.dims) != 2 or image.channels.names or not p.rows.size.is_int(1):
-            return None
-        sizes = [known(d.size) for d in image.dims]
         lanes = vector_bytes // p.target.value.dtype.itemsize
-        if None in sizes or (sizes[1] or 0) < lanes or known(p.depth.size) is None:
+        if not of_one_channel(p, image) or (known(image.dims[1].size) or 0) < lanes:
             return None
-        if not all(d.tap for d in image.dims):
-            return None
-        return cls(p, image, vector_bytes, buffers, sizes[1] or 0)
+        return cls(p, image, buffers, lanes, None)
 
     @property
     def plane(self) -> Buffer:

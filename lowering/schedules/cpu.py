@@ -39,7 +39,8 @@ from .contraction_dots import as_dots, dot_parameters, worth_dots
 from .contraction_groups import as_groups, worth_grouping
 from .contraction_plan import blocking_for, worth_blocking
 from .contraction_shape import Product, made_of, product_of
-from .convolution import as_convolution
+from .convolution import as_convolution, convolution_step
+from .convolution_nest import ConvolutionBlocking
 from .cpu_vectors import (
     CPUParameters,
     in_vectors,
@@ -274,7 +275,10 @@ def _product_step(
         return "plane filter", width
     if (convolution := as_convolution(product)) is not None:
         constant = made_of(convolution.product.x, parameters.fixed)
-        return "packed convolution" if constant else "convolution", width
+        name, sizes = convolution_step(convolution, width, buffers, constant)
+        if isinstance(parameters.blocking, ConvolutionBlocking):
+            sizes = astuple(parameters.blocking)
+        return name, *sizes
     kind, steps = _product_kernel(product, buffers, parameters)
     # A blocking that is given is one of tiles.
     dots = as_dots(product, buffers) if parameters.blocking is None else None

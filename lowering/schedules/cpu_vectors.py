@@ -18,6 +18,7 @@ from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.temporaries import temporaries
 from .attention_tile import AttentionBlocking
 from .contraction_tile import Blocking
+from .convolution_nest import ConvolutionBlocking
 from .work import calls, grain_of, weight_of
 
 
@@ -35,8 +36,8 @@ class CPUParameters:
         checked: have the steps checked, which are legal by construction.
         registers: vectors that a loop's body works on at a time, None for as many as its size
             suggests.
-        blocking: of a product or an attention, None for the one that its size and the vectors
-            suggest.
+        blocking: of a product, a convolution or an attention, None for the one that its size and
+            the vectors suggest.
     """
 
     vector_bytes: int = 64
@@ -46,7 +47,7 @@ class CPUParameters:
     groups: frozenset[DType] = frozenset()
     checked: bool = False
     registers: int | None = None
-    blocking: Blocking | AttentionBlocking | None = None
+    blocking: Blocking | ConvolutionBlocking | AttentionBlocking | None = None
 
 
 LONGEST_CHAIN = 32

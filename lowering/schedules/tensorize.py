@@ -7,8 +7,10 @@
 | dots | the same, its factors along the depth | tiles of dot products |
 | product in parts | a product whose columns are read by parts | tiles, and what reads them |
 | pairs, quads | the same of narrow numbers | the same, two or four steps of the depth at once |
-| convolution | a product with an image read by windows | a shifted image and a register tile |
-| packed convolution | the same | the same, the weights packed before everything |
+| convolution | a product with an image read by windows | a tile of channels by pixels |
+| turned convolution | the same | a tile of pixels by channels |
+| packed, packed turned | the same | the same, the weights packed before everything |
+| plane convolution | the same of one channel | a tile of the image's rows by pixels |
 | channel filter | a convolution by channel, channels last | a register tile of pixels by channels |
 | plane filter | a convolution by channel, on planes | the same between two transpositions |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
@@ -18,7 +20,9 @@ Parameters come after the kernel's name: of products the rows, columns and lanes
 most steps of the depth and panels of rows in a block; of dots the rows, columns and lanes of a
 tile; of products in parts the rows, columns, parts and lanes of a tile and the most steps of the
 depth; of attention the rows, columns and lanes of the tile, and the queries and keys of a block; of
-the others the vectors' width in bytes.
+convolutions the rows, columns and lanes of the tile, the steps of the depth, the output rows of a
+task, and whether a task is of one panel of channels; of those by plane the tile's alone; of the
+others the vectors' width in bytes.
 The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
 `plane_filter.py`, `attention.py` and `order.py` document what is written.
 """
@@ -43,8 +47,17 @@ from .contraction import blocked_product
 from .contraction_dots import DotTile, dot_products, dots_of
 from .contraction_groups import GroupedProduct, grouped_product, product_of_groups
 from .contraction_shape import Product, product_of
-from .contraction_tile import Blocking
-from .convolution import Convolution, convolved_product, direct_convolution
+from .contraction_tile import Blocking, Tile
+from .convolution import (
+    convolved_columns,
+    convolved_pixels,
+    convolved_product,
+    convolved_rows,
+    unfit_for_columns,
+    unfit_for_pixels,
+    unfit_for_rows,
+)
+from .convolution_nest import ConvolutionBlocking
 from .order import sorted_lines
 from .order_line import ranking_of
 from .plane_filter import filtered_planes, plane_filter
@@ -64,6 +77,7 @@ class Kernel:
         form: in words.
         parameters: their names.
         misfit: why parameters cannot be used.
+        unfit: why they cannot be for a form.
     """
 
     recognise: Callable[[FuncOp], Any]
@@ -73,6 +87,7 @@ class Kernel:
     misfit: Callable[..., str | None] = lambda vector_bytes: (
         None if vector_bytes in (16, 32, 64) else "vectors are of 16, 32 or 64 bytes"
     )
+    unfit: Callable[..., str | None] = lambda form, *parameters: None
 
 
 def _blocking_misfit(rows: int, columns: int, lanes: int, depth: int, panels: int) -> str | None:
@@ -120,8 +135,21 @@ def _packed_groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list
     return product_of_groups(func, form, Blocking(*parameters), whole=True)
 
 
-def _packed_convolution(func: FuncOp, form: Convolution, vector_bytes: int) -> list[Operation]:
-    return direct_convolution(func, form, vector_bytes, whole=True)
+def _convolution_misfit(
+    rows: int, columns: int, lanes: int, depth: int, block: int, by_panel: int
+) -> str | None:
+    if by_panel not in (0, 1):
+        return "by_panel is 0 or 1"
+    return _blocking_misfit(rows, columns, lanes, depth, block)
+
+
+def _convolution(
+    write: Callable[..., list[Operation]], unfit: Callable[..., str | None], whole: bool
+) -> Kernel:
+    form = "a product with an image that is read by windows"
+    parameters = tuple(f.name for f in fields(ConvolutionBlocking))
+    write = partial(write, whole=whole)
+    return Kernel(convolved_product, write, form, parameters, _convolution_misfit, unfit)
 
 
 def _product(
@@ -156,11 +184,21 @@ KERNELS = {
         )
         for packed, write in (("", _groups), ("packed ", _packed_groups))
     },
-    "convolution": Kernel(
-        convolved_product, direct_convolution, "a product with an image that is read by windows"
-    ),
-    "packed convolution": Kernel(
-        convolved_product, _packed_convolution, "a product with an image that is read by windows"
+    **{
+        f"{packed}{name}": _convolution(write, unfit, bool(packed))
+        for packed in ("", "packed ")
+        for name, write, unfit in (
+            ("convolution", convolved_columns, unfit_for_columns),
+            ("turned convolution", convolved_pixels, unfit_for_pixels),
+        )
+    },
+    "plane convolution": Kernel(
+        convolved_product,
+        convolved_rows,
+        "a product with an image that is read by windows",
+        tuple(f.name for f in fields(Tile)),
+        lambda rows, columns, lanes: _blocking_misfit(rows, columns, lanes, 1, 1),
+        unfit_for_rows,
     ),
     "channel filter": Kernel(
         channel_filter, filtered_channels, "a convolution by channel whose channels lie last"
@@ -188,9 +226,9 @@ def check(nest: Nest, target: str, kernel: str, *parameters: int) -> str | None:
         return reason
     if nest.loops[target].parent_op() is not nest.func:
         return f"{target} is not an outermost loop"
-    if row.recognise(nest.func) is None:
+    if (form := row.recognise(nest.func)) is None:
         return f"{nest.func.sym_name.data} is not {row.form}"
-    return None
+    return row.unfit(form, *parameters)
 
 
 def apply(nest: Nest, target: str, kernel: str, *parameters: int) -> None:
