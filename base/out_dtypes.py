@@ -97,8 +97,13 @@ def _words_of(full_name: str) -> str | None:
     return _WORDS.get(name) or _WORDS.get(name.partition(".")[0])
 
 
-def check_out(full_name: str, wanted: DType, found: DType) -> None:
-    """Refuse an `out=` of dtype `found` for a result of dtype `wanted`.
+_LENGTHS = frozenset(("abs", "absolute"))
+"""Operators that make real numbers of complex ones, and convert them into a real `out=`."""
+
+
+def check_out(full_name: str, wanted: DType, found: DType, given: DType | None = None) -> None:
+    """Refuse an `out=` of dtype `found` for a result of dtype `wanted`, made of elements of dtype
+    `given`.
 
     Raises:
         OperatorError: the operator does not convert into it.
@@ -109,6 +114,10 @@ def check_out(full_name: str, wanted: DType, found: DType) -> None:
         raise ArgumentError(
             f"torch.cat(): input types can't be cast to the desired output type {found.word}"
         )
+    if name in _LENGTHS and given is not None and given.is_complex:
+        if not found.is_complex:
+            return
+        wanted = given
     if wanted is found or (words := _words_of(full_name)) is None:
         return
     raise OperatorError(

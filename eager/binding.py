@@ -182,9 +182,17 @@ def _slots(schema: Schema) -> tuple[_Slot, ...]:
         return is_list and positional[-1:] == [a]
 
     return tuple(
-        _Slot(a, a.name, a.kwarg_only, a.has_default, takes_rest(a), _converter(a.type))
+        _Slot(a, a.name, a.kwarg_only, a.has_default, takes_rest(a), _argument_converter(a))
         for a in schema.arguments
     )
+
+
+def _argument_converter(argument: Argument) -> Callable[[Any, bool], Any]:
+    """That of its type; Python says None for a list that is empty by default, too."""
+    inside = _converter(argument.type)
+    if argument.type.kind != "list" or argument.default != ():
+        return inside
+    return lambda v, convert: [] if v is None else inside(v, convert)
 
 
 def _reason(argument: Argument, v: Any) -> str:
@@ -353,7 +361,7 @@ def _refusal(
 
 
 def _takes(argument: Argument, v: Any) -> bool:
-    return _converter(argument.type)(v, True) is not _MISS
+    return _argument_converter(argument)(v, True) is not _MISS
 
 
 def _shown_type(v: Any) -> str:

@@ -352,13 +352,14 @@ _RESIZED = (
 )
 
 
-def _store_each(full_name: str, target: Any, source: Any) -> None:
+def _store_each(full_name: str, target: Any, source: Any, read: Sequence[Any]) -> None:
     """`store`, or of a list of results each into the tensor of the same place."""
+    given = read[0].dtype if read and isinstance(read[0], TensorBase) else None
     pairs = [(target, source)]
     if isinstance(target, list):
         pairs = list(zip(target, source, strict=True))
     for one, result in pairs:
-        check_out(full_name, result.dtype, one.dtype)
+        check_out(full_name, result.dtype, one.dtype, given)
     for one, result in pairs:
         store(one, result)
 
@@ -416,7 +417,7 @@ def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
         for target, source in zip(
             targets, result if isinstance(result, tuple) else (result,), strict=True
         ):
-            _store_each(wanted.full_name, target, source)
+            _store_each(wanted.full_name, target, source, read)
         if not wanted.returns:
             return None
         return targets[0] if len(targets) == 1 else tuple(targets)

@@ -189,7 +189,7 @@ def log_add_exp(a: Array, b: Array) -> Array:
         return np.asarray(np.logaddexp(a, b))
     larger = np.where(a.real >= b.real, a, b)
     smaller = np.where(a.real >= b.real, b, a)
-    grown = larger + np.log1p(np.exp(smaller - larger))
+    grown = larger + log1p(np.exp(smaller - larger))
     same = np.isinf(larger.real) & (larger.real == smaller.real)
     return np.asarray(np.where(same, np.log(np.exp(a) + np.exp(b)), grown), a.dtype)
 
@@ -304,6 +304,19 @@ def logistic(x: Array) -> Array:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
+def log1p(x: Array) -> Array:
+    """log(1 + x); of complex numbers near 0 by log1p of |1 + x|^2 - 1."""
+    if x.dtype.kind != "c":
+        return np.asarray(np.log1p(x))
+    a, b = x.real, x.imag
+    square = a * (2 + a) + b * b
+    near = (np.abs(a) < 0.5) & (np.abs(b) < 0.5)
+    made = np.empty_like(x)
+    made.real = np.where(near, np.log1p(np.where(near, square, 0)) / 2, np.log(np.hypot(a + 1, b)))
+    made.imag = np.arctan2(b, a + 1)
+    return made
+
+
 def _sinc(x: Array) -> Array:
     return np.sinc(x).astype(x.dtype)
 
@@ -328,14 +341,14 @@ _FLOAT_UNARY: dict[str, Callable[[Array], Any]] = {
     "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan, "arcsinh": np.arcsinh,
     "arccosh": np.arccosh, "arctanh": np.arctanh,
-    "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "expm1": np.expm1, "exp2": np.exp2,
+    "log1p": log1p, "log2": np.log2, "log10": np.log10, "expm1": np.expm1, "exp2": np.exp2,
     "rsqrt": lambda x: 1 / np.sqrt(x), "reciprocal": lambda x: 1 / x, "sigmoid": logistic,
     "erf": in_double(special.erf), "erfc": in_double(special.erfc),
     "erfinv": in_double(special.erfinv), "lgamma": in_double(special.lgamma),
     "digamma": in_double(special.digamma),
     "sinc": _sinc, "deg2rad": np.deg2rad,
     "rad2deg": np.rad2deg, "special_expit": logistic, "special_erf": in_double(special.erf),
-    "special_exp2": np.exp2, "special_expm1": np.expm1, "special_log1p": np.log1p,
+    "special_exp2": np.exp2, "special_expm1": np.expm1, "special_log1p": log1p,
 }  # fmt: skip
 
 _BINARY_TENSOR_SCALAR: dict[str, Kernel] = {

@@ -175,7 +175,7 @@ class PlainRows:
         new = self._of_the_same(found, given, targets)
         results = list(new) if isinstance(new, list | tuple) else [new]
         for target, result in zip(targets, results, strict=True):
-            self._write_out(found.full_name, target, result)
+            self._write_out(found.full_name, target, result, given)
         return targets[0] if len(targets) == 1 else tuple(targets)
 
     def _of_the_same(self, found: Schema, given: list[Value], targets: list[Value]) -> Value:
@@ -188,16 +188,16 @@ class PlainRows:
                  for a in maker.arguments if a.name in MADE_OF]  # fmt: skip
         return self._call(maker.full_name, [*given, *asked])
 
-    def _write_out(self, name: str, target: Value, new: Value) -> None:
+    def _write_out(self, name: str, target: Value, new: Value, given: list[Value]) -> None:
         b = self.b
         if isinstance(target, list):
             for one, result in zip(target, new, strict=True):
-                self._write_out(name, one, result)
+                self._write_out(name, one, result, given)
             return
         if target.rank != new.rank or not all(map(same_size, target.shape, new.shape)):
             b.cannot("`out=` of another shape")
         try:
-            check_out(name, new.dtype, target.dtype)
+            check_out(name, new.dtype, target.dtype, next(iter(_dtypes(given[:1])), None))
         except OperatorError as refusal:
             raise b.placed(refusal) from None
         self._check_cast(new.dtype, target.dtype)

@@ -16,14 +16,14 @@ CALLS = (
     "softmax(a, 0, out=out)", "linalg.inv(library.eye(2), out=out)", "exp(a, out=out)",
     "max(a, 0, out=(out, places))", "max(a, a, out=out)", "add(a, a, out=out)",
     "cat([a, a], out=out)", "bmm(a[None], a[None], out=out)", "sum(a, 0, out=out)",
-    "cumsum(a, 0, out=out)", "prod(a, 1, out=out)",
+    "cumsum(a, 0, out=out)", "prod(a, 1, out=out)", "abs(z, out=out)", "angle(z, out=out)",
 )  # fmt: skip
 
 
 def outcome(library: Any, call: str, dtype: str) -> str:
     a = library.tensor([[1.0, 2.0], [3.0, 5.0]])
     names = {
-        "a": a, "at": library.tensor([[0, 1], [1, 0]]),
+        "a": a, "z": library.complex(a, -a), "at": library.tensor([[0, 1], [1, 0]]),
         "places": library.empty(0, dtype=library.int64),
         "out": library.empty(0, dtype=getattr(library, dtype)),
     }  # fmt: skip
@@ -35,11 +35,11 @@ def outcome(library: Any, call: str, dtype: str) -> str:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex64"])
 def test_as_pytorch_refuses(dtype: str) -> None:
     torch = pytest.importorskip("torch")
     for call in CALLS:
-        if dtype == "int64" and call.startswith(("cat", "complex")):
+        if dtype in ("int64", "complex64") and call.startswith(("cat", "complex")):
             continue  # PyTorch has other words for what cannot be cast
         assert outcome(ts, call, dtype) == outcome(torch, call, dtype), call
 

@@ -177,3 +177,18 @@ def test_a_convolution_is_of_parts() -> None:
     windows = np.lib.stride_tricks.sliding_window_view(wide, 3, axis=-1)
     want = np.einsum("bclk,ock->bol", windows, w) + bias[:, None]
     agree(compiled(f)(x, w, bias), want)
+
+
+def test_logarithms_near_one_keep_small_parts() -> None:
+    def f(x: ts.Tensor) -> ts.Tensor:
+        return x.log1p()
+
+    x = np.array([1e-19, 1e-10 + 1e-10j, -1e-19 + 1e-9j, -2, -1 + 1e-20j, 3 - 4j, 1e200 + 1e200j])
+    want = np.array([
+        1e-19, 1e-10 + (1e-10 - 1e-20) * 1j, 4e-19 + 1e-9j, np.pi * 1j,
+        -20 * np.log(10) + np.pi / 2 * 1j, np.log(4 - 4j), np.log(1 + 1e200 + 1e200j),
+    ])  # fmt: skip
+    for run in (f, compiled(f)):
+        got = np.asarray(run(ts.from_numpy(x)))
+        np.testing.assert_allclose(got.real, want.real, rtol=1e-13)
+        np.testing.assert_allclose(got.imag, want.imag, rtol=1e-13)

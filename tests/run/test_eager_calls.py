@@ -35,3 +35,29 @@ def test_a_missing_argument_is_named() -> None:
 def test_as_pytorch(call: str) -> None:
     torch = pytest.importorskip("torch")
     assert refusal(call, ts) == refusal(call, torch)
+
+
+_NOT_SAID = (
+    "t.roll(x, 1, None)", "x.roll(1, dims=None)", "t.amax(x, None)", "x.amin(dim=None)",
+    "t.max_pool1d(x, 2, None)", "t.avg_pool1d(x, 2, stride=None)", "t.max_pool2d(x[None], 2, None)",
+    "t.max_pool1d(x, 2, None, None)", "t.flip(x, None)",
+)  # fmt: skip
+"""None for lists: of those that are empty by default, and of others, which refuse it."""
+
+
+def _answer(call: str, library: Any) -> Any:
+    try:
+        return eval(call, {"t": library, "x": library.arange(6.0).reshape(2, 3)}).tolist()
+    except TypeError as refused:
+        return str(refused).partition("\n")[0]
+
+
+def test_none_is_an_empty_list() -> None:
+    assert _answer("t.roll(x, 1, None)", ts) == [[5.0, 0.0, 1.0], [2.0, 3.0, 4.0]]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("call", _NOT_SAID)
+def test_none_for_a_list_as_pytorch(call: str) -> None:
+    torch = pytest.importorskip("torch")
+    assert _answer(call, ts) == _answer(call, torch)

@@ -31,6 +31,12 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = {
     "geqrf": (lambda x, *o: ts.geqrf(x, out=o), (_of(4, 6), _of(4))),
     "narrow_copy": (lambda x, o: ts.narrow_copy(x, 1, 1, 3, out=o), (_of(4, 3),)),
     "complex": (lambda x, o: ts.complex(x, -x, out=o), (_of(4, 6, dtype=ts.complex64),)),
+    "abs of complex": (
+        lambda x, o: ts.abs(ts.complex(x, -x), out=o), (_of(4, 6, dtype=ts.complex64),)
+    ),
+    "abs of complex, in double": (
+        lambda x, o: ts.abs(ts.complex(x, -x), out=o), (_of(4, 6, dtype=ts.float64),)
+    ),
     "avg_pool1d": (lambda x, o: ts.nn.functional.avg_pool1d(x, 2, out=o), (_of(4, 3),)),
     "where": (lambda x, o: ts.where(x > 0, x, -1.0, out=o), (_of(4, 6),)),
     "arange": (lambda x, o: (ts.arange(0, 6, out=o), x + o)[1], (_of(6),)),
