@@ -200,6 +200,11 @@ class ForOp(HeadOp):
             raise VerifyException(f"unknown loop kind {self.kind.data}")
         if self.kind.data in ("vector", "unroll") and not self.extent.is_const:
             raise VerifyException(f"a {self.kind.data} loop needs a constant extent")
+        around = self.parent_op()
+        while around is not None:
+            if isinstance(around, ForOp) and around.var == self.var:
+                raise VerifyException(f"a loop {self.var} stands in another one of that name")
+            around = around.parent_op()
 
     def head(self) -> str:
         mark = " reduce" if self.is_reduction else ""

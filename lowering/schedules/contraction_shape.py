@@ -370,13 +370,21 @@ class Spots:
         return found
 
     def expression(self, e: Expr) -> Expr:
+        """Accesses first. They are set aside meanwhile: a position may be made of variables that
+        have the names of the axes' loops."""
+        accesses: list[Expr] = []
+
         def visit(n: Expr) -> Expr | None:
             if n.op != "load":
                 return None
             position = flat_index(self.buffers[str(n.value)], n.args)
-            return substitute(n, self._values(position))
+            accesses.append(substitute(n, self._values(position)))
+            return var(f"access {len(accesses) - 1}", n.dtype)
 
-        return at(transform(e, visit), self._values(None))
+        placed = at(transform(e, visit), self._values(None))
+        for k, access in reversed(list(enumerate(accesses))):
+            placed = substitute(placed, {f"access {k}": access})
+        return placed
 
     def indices(self, buffer: str, indices: Iterable[Expr]) -> list[Expr]:
         """The indices of a store to `buffer`."""

@@ -83,7 +83,7 @@ class PixelColumns(ConvolutionNest):
 
     def panel_body(self, start: Expr, rows: Expr) -> list[Operation]:
         column = var("jp") * self.tile.columns
-        value = self.weight(var("i1")) * self.pixel(start + column + var("j1"))
+        value = self.weight(var("i1t")) * self.pixel(start + column + var("j1t"))
         tile = self.micro_kernel(value, self.slot * self.tile.rows, column)
         return [ForOp("jp", self._panels(rows), tile)]
 

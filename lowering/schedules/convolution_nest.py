@@ -384,16 +384,16 @@ class ConvolutionNest(ABC):
         """A tile over a block of the depth, added to the sums.
 
         Args:
-            value: of a step, at row i1 and column j1 of the tile.
+            value: of a step, at row i1t and column j1t of the tile.
             row, column: in the sums, of the tile's first element.
         """
         tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
-        step = UpdateOp("tile", [var("i1"), var("j1")], "add", value)
-        clear = StoreOp("tile", [var("i0"), var("j0")], const(0, self.dtype))
+        step = UpdateOp("tile", [var("i1t"), var("j1t")], "add", value)
+        clear = StoreOp("tile", [var("i0t"), var("j0t")], const(0, self.dtype))
         return [
             AllocOp(tile, "reg"),
-            self.over_tile("0", [clear]),
-            *self.over_taps([self.over_tile("1", [step]), *self._fetch_next()]),
+            self.over_tile("0t", [clear]),
+            *self.over_taps([self.over_tile("1t", [step]), *self._fetch_next()]),
             *self.keep(row, column),
         ]
 
@@ -409,5 +409,5 @@ class ConvolutionNest(ABC):
             return self.over_tile(suffix, [StoreOp("sums", place, total)])
 
         if self.depth_blocks.is_int(1):
-            return [kept("2", False)]
-        return [IfOp(binary("eq", var("kb"), 0), [kept("2", False)], [kept("3", True)])]
+            return [kept("2t", False)]
+        return [IfOp(binary("eq", var("kb"), 0), [kept("2t", False)], [kept("3t", True)])]

@@ -146,7 +146,7 @@ class PixelRows(ConvolutionNest):
         """One run of pixels: the loops `names` stand at its row, the last one at the run."""
         places = [var(n) for n in names]
         places[-1] = places[-1] * self.tile.rows
-        inside: Expr = var("i1")
+        inside: Expr = var("i1t")
         if self.rows_of_run > 1:
             width = self.image.dims[-1].size
             places[-2] = places[-2] * self.rows_of_run
@@ -156,16 +156,16 @@ class PixelRows(ConvolutionNest):
             pixel = mul(pixel, dim.size) + place
         for place, pitch in zip(places, self.pitches, strict=True):
             start = start + mul(place, pitch)
-        value = self.pixel(start + inside) * self.weight(var("j1"))
+        value = self.pixel(start + inside) * self.weight(var("j1t"))
         return self.micro_kernel(value, pixel, self.slot * self.tile.columns)
 
     def keep(self, row: Expr, column: Expr) -> list[Operation]:
         if not self.stores_tiles:
             return super().keep(row, column)
-        i, j = var("i2"), var("j2")
+        i, j = var("i2t"), var("j2t")
         pixel = self.first_row * self._row_pixels() + row + i
         total = load("tile", [i, j], self.dtype)
-        return [self.over_tile("2", self._stores(pixel, self.first_channel + column + j, total))]
+        return [self.over_tile("2t", self._stores(pixel, self.first_channel + column + j, total))]
 
     @cached_property
     def stores_tiles(self) -> bool:

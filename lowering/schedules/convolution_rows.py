@@ -119,10 +119,10 @@ class PlaneRows:
 
     def _tile(self) -> list[Operation]:
         tile = make_buffer("tile", self.dtype, [self.rows, self.columns])
-        clear = StoreOp("tile", [var("i0"), var("j0")], const(0, self.dtype))
+        clear = StoreOp("tile", [var("i0t"), var("j0t")], const(0, self.dtype))
         return [
             AllocOp(tile, "reg"),
-            ForOp("i0", self.rows, [ForOp("j0", self.columns, [clear], "vector")], "unroll"),
+            ForOp("i0t", self.rows, [ForOp("j0t", self.columns, [clear], "vector")], "unroll"),
             *self._rows_of_image(),
             *self._results(),
         ]
@@ -158,11 +158,11 @@ class PlaneRows:
 
     def _results(self) -> list[Operation]:
         down, along = self.image.dims
-        row = self._first(var("hb"), self.rows, self.height) + var("i2")
-        column = self._first(var("wb"), self.columns, self.width) + var("j2")
+        row = self._first(var("hb"), self.rows, self.height) + var("i2t")
+        column = self._first(var("wb"), self.columns, self.width) + var("j2t")
         here = {down.column: row, along.column: column}
         target = self.p.target
-        total = load("tile", [var("i2"), var("j2")], self.dtype)
+        total = load("tile", [var("i2t"), var("j2t")], self.dtype)
 
         def summed(e: Expr) -> Expr:
             return replace_loads(at(e, here), lambda n: total if n.value == target.buffer else None)
@@ -173,5 +173,5 @@ class PlaneRows:
         ] or [StoreOp(target.buffer, [at(i, here) for i in target.indices], total)]
         if self.width < self.columns:
             stores = [IfOp(column < self.width, stores)]
-        columns = ForOp("j2", self.columns, stores, "vector")
-        return [ForOp("i2", self.rows, [columns], "unroll")]
+        columns = ForOp("j2t", self.columns, stores, "vector")
+        return [ForOp("i2t", self.rows, [columns], "unroll")]

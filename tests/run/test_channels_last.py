@@ -55,6 +55,19 @@ class Excited(nn.Module):
         return self.narrow(y * scale)
 
 
+class Branches(nn.Module):
+    """Two convolutions of a strided image, added, before a filter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(8, 48, 3, 2, 1), nn.Conv2d(8, 48, 1, 2)
+        self.filter, self.narrow = filtering(48), nn.Conv2d(48, 40, 1)
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        y = ts.relu(self.second(x) + self.first(x))
+        return self.narrow(self.filter(y))
+
+
 class Block(nn.Module):
     """A block of ConvNeXt: the norm works on channels last."""
 
@@ -137,6 +150,7 @@ MODELS = {
     "norm over channels": Block,
     "shuffled channels": Shuffled,
     "pooled": Pooled,
+    "branches": Branches,
 }
 SIZES = [(1, 8, 14, 14), (2, 8, 10, 22), (1, 8, 16, 26)]
 
@@ -157,7 +171,7 @@ def test_networks(name: str) -> None:
     ts.manual_seed(0)
     model = MODELS[name]()
     random = np.random.default_rng(0)
-    for shape in SIZES[:2]:
+    for shape in (*SIZES[:2], (1, 8, 32, 32)):
         check(model, random.standard_normal(shape).astype("f4"))
 
 
