@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.host_signature import signature_of
@@ -22,21 +21,14 @@ from tensorscript.backends.cpu.thunk import (
 )
 from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
-from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimization
+from tensorscript.backends.llvm.optimize import VECTOR_CODE
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.expr import text
 from tensorscript.dialects.te.ops import (
-    AllocOp,
-    AssignOp,
-    CallOp,
     FuncOp,
-    IfOp,
-    WhileOp,
     constants,
     functions,
-    statements,
 )
-from tensorscript.dialects.walks import walk_ops
 
 from .cache import DiskCache
 from .memory import aligned
@@ -66,14 +58,6 @@ def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
         Kernel(f.sym_name.data, f.category.data, tuple(_results(f)))
         for f in functions(module)
         if f.role.data == "kernel"
-    )
-
-
-def _only_calls(block: Operation) -> bool:
-    """Nothing but calls of kernels, a counter, and the same under a condition."""
-    return all(
-        _only_calls(op) if isinstance(op, IfOp) else isinstance(op, AllocOp | AssignOp | CallOp)
-        for op in statements(block)
     )
 
 
@@ -128,13 +112,6 @@ class NativeModule(ScheduledModule):
         return body + DECLARATIONS + more + thunk + METADATA
 
     @property
-    def optimization(self) -> Optimization:
-        """Loops over scalars in host code gain from LLVM's scalar passes (a third on Collatz);
-        kernels do not, and the passes cost as much as the rest of code generation."""
-        loops = (op for op in walk_ops(self.entry) if isinstance(op, WhileOp))
-        return SCALAR_CODE if not all(map(_only_calls, loops)) else VECTOR_CODE
-
-    @property
     def has_constants(self) -> bool:
         """The object needs weights, which are not in it."""
         return any(True for _ in constants(self.module))
@@ -142,14 +119,14 @@ class NativeModule(ScheduledModule):
     @property
     def object_key(self) -> str:
         """The cache's key for the object."""
-        return object_key(self.llvm_text, self.target, self.optimization)
+        return object_key(self.llvm_text, self.target, VECTOR_CODE)
 
     def assembly(self) -> str:
-        return compile_assembly(self.llvm_text, self.target, self.optimization)
+        return compile_assembly(self.llvm_text, self.target)
 
     def compile(self, cache: DiskCache | None = None) -> NativeCode:
         names = tuple(op.buffer.name for op in constants(self.module))
-        data = object_of(self.llvm_text, self.target, cache, self.optimization)
+        data = object_of(self.llvm_text, self.target, cache)
         return NativeCode(data, self.signature, kernels_of(self.module), names)
 
     def weights(self) -> Iterator[tuple[str, np.ndarray]]:

@@ -17,7 +17,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from tensorscript.backends.llvm.cut import cut
-from tensorscript.backends.llvm.optimize import Optimization, pass_manager
+from tensorscript.backends.llvm.optimize import Optimization, pass_manager, simplify
 from tensorscript.backends.target import Target, new_machine
 from tensorscript.base.errors import InternalError
 
@@ -85,6 +85,7 @@ class _Job(threading.Thread):
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
         manager = pass_manager(self._options)
         _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, builder)
+        simplify(module, machine)
         return _object(machine, module)
 
 

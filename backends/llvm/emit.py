@@ -37,6 +37,7 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.walks import walk_ops
 
+from .element_loops import has_element_loop
 from .emit_alloc import allocate, arena_size, emit_alloc
 from .emit_call import INTEGER_POWER
 from .emit_clock import declare_times
@@ -57,7 +58,7 @@ from .emit_stmt import (
     emit_update_op,
     emit_var,
 )
-from .emit_text import Code, ModuleText, c_string
+from .emit_text import SIMPLIFY, Code, ModuleText, c_string
 from .emit_types import ALIGN, Value, register_type
 from .math.library import closure_parts
 from .weights import data_of
@@ -170,7 +171,20 @@ def emit_function(
     if not context.can_fail:
         text.certain.add(name)
     inside = ", ".join(map(_parameter, function.params))
-    text.functions.append(context.code.render(f"define internal i32 @{name}({inside}) nounwind"))
+    attributes = _attributes(text, function, context.code)
+    text.functions.append(
+        context.code.render(f"define internal i32 @{name}({inside}) {attributes}")
+    )
+
+
+def _attributes(text: ModuleText, function: FuncOp, code: Code) -> str:
+    if function.role.data == "host":
+        marked = has_element_loop(function, text.inlined)
+        return f"nounwind {SIMPLIFY}" if marked else "nounwind"
+    if not code.is_short:
+        return "nounwind"
+    text.inlined.add(function.sym_name.data)
+    return "alwaysinline nounwind"
 
 
 def function_scope(function: FuncOp, places: Mapping[str, Place], space: int = 0) -> Scope:

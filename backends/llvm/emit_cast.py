@@ -111,7 +111,9 @@ def _float_to_float(code: Code, source: DType, target: DType, lanes: int, text: 
     kind, wanted = register_type(source, lanes), register_type(target, lanes)
     if kind != wanted:
         opcode = "fpext" if source.bits < target.bits else "fptrunc"
-        text = code.let(f"{opcode} {kind} {text} to {wanted}")
+        narrow, text = text, code.let(f"{opcode} {kind} {text} to {wanted}")
+        if opcode == "fpext":
+            code.widened[text] = kind, narrow
     exact = source.bits < target.bits
     return round_result(code, target, lanes, text) if is_half(target) and not exact else text
 

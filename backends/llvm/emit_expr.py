@@ -32,6 +32,7 @@ from .emit_scope import (
     nonneg,
     upper,
 )
+from .emit_text import Code
 from .emit_types import Value, is_half, lane_mask, literal, register_type, step_vector, vector_of
 
 DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
@@ -314,10 +315,27 @@ def _choose(context: Context, dtype: DType, condition: Value, yes: Value, no: Va
     lanes = max(condition.lanes, yes.lanes, no.lanes)
     site = context.site(dtype, lanes)
     a, b = context.widen(yes, dtype, lanes), context.widen(no, dtype, lanes)
+    if lanes == 1:
+        return Value(_choose_narrow(context.code, condition.text, site.type, a, b))
     mask = vector_of("i1", condition.lanes)
     return Value(
         context.code.let(f"select {mask} {condition.text}, {site.type} {a}, {site.type} {b}"), lanes
     )
+
+
+def _choose_narrow(code: Code, condition: str, wide: str, a: str, b: str) -> str:
+    """A choice of two floats that were made wider is made before: LLVM compares the narrow ones,
+    and finds a minimum only where it chooses between what it compares."""
+    narrow, x = code.widened.get(a, (wide, a))
+    other, y = code.widened.get(b, (wide, b))
+    if narrow != other:
+        narrow, x, y = wide, a, b
+    chosen = code.let(f"select i1 {condition}, {narrow} {x}, {narrow} {y}")
+    if narrow == wide:
+        return chosen
+    text = code.let(f"fpext {narrow} {chosen} to {wide}")
+    code.widened[text] = narrow, chosen
+    return text
 
 
 def _select_masked(context: Context, e: Expr, condition: Value) -> Value:

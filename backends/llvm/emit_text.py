@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\(", re.MULTILINE)
+_WORK = re.compile(r"\bbr i1 |\bcall [^@]*@(?!llvm\.)")
 _PRINTABLE = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
+
+SIMPLIFY = '"ts-simplify"'
+"""The attribute of functions that `optimize.simplify` is for."""
+
+SHORT = 24
+"""Most instructions and labels of functions that are inlined."""
 
 
 def c_string(data: bytes) -> str:
@@ -22,6 +29,7 @@ class ModuleText:
     Attributes:
         scalar_math: library functions are called lane by lane.
         certain: the functions so far that never fail, whose status nobody needs to look at.
+        inlined: the kernels so far that LLVM puts in the place of their calls.
     """
 
     def __init__(self, scalar_math: bool = False) -> None:
@@ -29,6 +37,7 @@ class ModuleText:
         self.globals: list[str] = []
         self.functions: list[str] = []
         self.certain: set[str] = set()
+        self.inlined: set[str] = set()
         self.math: dict[tuple[str, str, int], None] = {}
         self._declared: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
@@ -81,11 +90,15 @@ class Code:
 
     Allocas are collected and printed at the start of the entry block, which is where LLVM's
     scalar-replacement pass looks for them.
+
+    Attributes:
+        widened: floats that were made wider, with their narrower type and register.
     """
 
     def __init__(self, module: ModuleText) -> None:
         self.module = module
         self.block = "entry"
+        self.widened: dict[str, tuple[str, str]] = {}
         self._allocas: list[str] = []
         self._lines: list[str] = []
         self._count = 0
@@ -137,6 +150,12 @@ class Code:
             self.do(f"call void @{name}({inside})")
             return ""
         return self.let(f"call {result} @{name}({inside})")
+
+    @property
+    def is_short(self) -> bool:
+        """A call of it would be as much: few instructions, no branches, no calls."""
+        lines = self._lines
+        return len(lines) <= SHORT and not any(_WORK.search(line) for line in lines)
 
     def render(self, head: str) -> str:
         """The function's text; `head` is everything before the brace."""

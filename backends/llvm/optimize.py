@@ -1,7 +1,9 @@
 """LLVM's passes over a parsed module: few, named, and chosen by the caller.
 
 Kernels are vectorised and unrolled before they become text, so the default is no pass at all
-beyond what inlines `alwaysinline` functions; scalar code gets the light list.
+beyond what inlines `alwaysinline` functions. Functions with loops over single elements are marked
+(`SIMPLIFY`), and get what a C compiler gives its functions: elements that the next turn reads stay
+in registers, tests that an earlier one decides and what a loop does not change are gone.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
+
+from .emit_text import SIMPLIFY
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,6 @@ PASSES = {
 }
 
 VECTOR_CODE = Optimization(("always-inline", "sroa"))
-# Not NewGVN, the only value numbering that llvmlite offers: it ends the process with an assertion
-# on some programs with many branches, and gains nothing measurable on the rest.
-SCALAR_CODE = Optimization(("always-inline", "sroa", "instcombine", "simplifycfg"))
 
 
 def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, options: Optimization) -> None:
@@ -52,10 +53,10 @@ def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, options: Optim
     Raises:
         KeyError: a pass name is not in `PASSES`.
     """
-    if not options.passes:
-        return
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-    pass_manager(options).run(module, builder)
+    if options.passes:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+        pass_manager(options).run(module, builder)
+    simplify(module, machine)
 
 
 def pass_manager(options: Optimization) -> llvm.ModulePassManager:
@@ -68,3 +69,18 @@ def pass_manager(options: Optimization) -> llvm.ModulePassManager:
     for name in options.passes:
         getattr(manager, PASSES[name])()
     return manager
+
+
+def simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Run LLVM's own order of scalar passes (its O2: GVN, LICM, induction variables, ...) on the
+    functions that are marked `SIMPLIFY`. It neither unrolls nor vectorises."""
+    mark = SIMPLIFY.encode()
+    marked = [f for f in module.functions if any(mark in words for words in f.attributes)]
+    if not marked:
+        return
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    manager = builder.getFunctionPassManager()
+    for function in marked:
+        manager.run(function, builder)
