@@ -17,17 +17,14 @@ def _convolution(n: int) -> Demand:
     ) -> None:  # fmt: skip
         _convolution_ranks(n, f"conv{n}d", sizes_of(self), sizes := sizes_of(weight), stride)
         require(groups > 0, "non-positive groups is not supported")
-        require(
-            sizes[0] >= groups,
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
-            f"got weight of size {sizes} instead",
-        )
+        _enough_filters(groups, sizes)
         require(
             sizes[0] % groups == 0,
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
             f"but got weight of size {sizes} instead",
         )
         require(min(stride) > 0, "non-positive stride is not supported")
+        require(min(sizes[2:]) > 0, f"kernel size should be greater than zero, but got {sizes[2:]}")
         if isinstance(padding, str):
             require(
                 padding != "same" or set(stride) == {1},
@@ -62,6 +59,14 @@ def _convolution_ranks(n: int, name: str, given: Ints, sizes: Ints, stride: Ints
     )
 
 
+def _enough_filters(groups: int, sizes: Ints) -> None:
+    require(
+        sizes[0] >= groups,
+        f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got "
+        f"weight of size {sizes} instead",
+    )
+
+
 def _bias(given: str, channels: int, bias: Any) -> None:
     require(
         bias is None or sizes_of(bias) == [channels],
@@ -79,12 +84,14 @@ def _transposed(n: int) -> Demand:
         _convolution_ranks(n, f"conv_transpose{n}d", sizes_of(self), sizes, stride)
         require(min(output_padding) >= 0, "negative output_padding is not supported")
         if len(sizes) == n + 2:
+            _enough_filters(groups, sizes)
             require(
                 groups > 0 and sizes[0] % groups == 0,
                 f"Given groups={groups}, expected weight to be divisible by {groups} at dimension "
                 f"0, but got weight of size [{sizes}] instead",
             )
             _bias(f"Given transposed=1, weight of size {sizes}", sizes[1] * groups, bias)
+        require(min(sizes[2:]) > 0, f"kernel size should be greater than zero, but got {sizes[2:]}")
         # One dimension is computed as two.
         front = (n == 1) * 1
         extra = [0] * front + list(spread(output_padding, n))
@@ -100,8 +107,19 @@ def _transposed(n: int) -> Demand:
             all(e < max(s, d) for e, s, d in zip(extra, step, apart, strict=True)),
             f"output padding must be smaller than either stride or dilation, but got {shown}",
         )
+        _some_places(n, list(sizes_of(self)))
 
     return check
+
+
+def _some_places(n: int, given: list[int]) -> None:
+    """Nothing to be convolved is fine only without channels, or without images."""
+    sizes = [*[1] * (n + 2 - len(given)), *given]
+    shown = [*sizes[:2], 1, sizes[2]] if n == 1 else sizes
+    require(
+        all(sizes[2:]) or not all(sizes[:2]),
+        f"Only zero batch or zero channel inputs are supported, but got input shape: {shown}",
+    )
 
 
 CONVOLUTIONS: dict[str, Demand] = {

@@ -35,8 +35,29 @@ def _adaptive(name: str, n: int) -> Demand:
                 f"Trying to create tensor with negative dimension {min(output_size)}: "
                 f"{[*lead, *extra, *output_size]}"
             )
+        if rank in (n + 1, n + 2):
+            _no_empty_image(name, n, self)
 
     return check
+
+
+def _as_image(n: int, x: Any) -> list[int]:
+    """The sizes with which it is computed: a line is an image of height 1."""
+    sizes = list(sizes_of(x))
+    return [*sizes[:-1], 1, sizes[-1]] if n == 1 else sizes
+
+
+def _no_empty_image(name: str, n: int, x: Any) -> None:
+    """Averages of lines and images look at what is pooled, others at all sizes but the first."""
+    sizes, first = list(sizes_of(x)), 1
+    if name in ("adaptive_avg_pool1d", "adaptive_avg_pool2d"):
+        name, sizes = "adaptive_avg_pool2d", _as_image(n, x)
+        first = len(sizes) - 2
+    if (empty := next((d for d in range(first, len(sizes)) if not sizes[d]), None)) is not None:
+        raise OperatorError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input "
+            f"has sizes {sizes} with dimension {empty} being empty"
+        )
 
 
 def _padding(kernel_size: Ints, padding: Ints, dilation: Ints = (1,)) -> None:
@@ -122,6 +143,8 @@ def _line(name: str) -> Demand:
 def _avg_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), *_: Any) -> None:
     _line("avg_pool1d")(self)
     require(0 not in stride, "stride should not be zero")
+    sizes = _as_image(1, self)
+    require(all(sizes[-3:]), _POOL_2D.format(sizes=sizes))
 
 
 def _avg_pool2d(

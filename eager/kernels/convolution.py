@@ -120,7 +120,9 @@ def convolution(
     else:
         _check_kernel(x, w, p, d)
         out = forward(x, w, s, p, p, d, groups)
-    if bias is not None:
+    if not x.shape[1]:
+        out = out[:, :0]  # in PyTorch, what has no channels makes none
+    elif bias is not None:
         out = out + compute(bias).reshape(-1, *[1] * n)
     return wrap(out[0] if unbatched else out, self.dtype)
 

@@ -237,7 +237,7 @@ def attention(
         k = np.repeat(k, q.shape[-3] // k.shape[-3], -3)
         v = np.repeat(v, q.shape[-3] // v.shape[-3], -3)
     broadcast(q.shape[:-2], k.shape[:-2])
-    factor = q.shape[-1] ** -0.5 if scale is None else scale
+    factor = max(q.shape[-1], 1) ** -0.5 if scale is None else scale
     scores = np.matmul(q, k.swapaxes(-1, -2)) * q.dtype.type(factor)
     if is_causal:
         allowed = np.tril(np.ones(scores.shape[-2:], bool))

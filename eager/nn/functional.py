@@ -102,7 +102,8 @@ def linear_cross_entropy(
             f"expected linear_bias shape {tuple(shape)}, got {tuple(linear_bias.shape)}"
         )
     bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = call("aten::linear", (input, linear_weight.reshape(-1, features), bias))
+    rows = linear_weight.flatten(0, -2)
+    logits = call("aten::linear", (input, rows, bias))
     if ignore_index is not None and tuple(target.shape) == (*input.shape[:-1], *shape):
         raise OperatorError("ignore_index cannot be specified when target contains probabilities")
     ignored = -100 if ignore_index is None else ignore_index

@@ -12,6 +12,7 @@ from .builder import Builder, Rows
 from .elements import as_expr, compute_dtype
 from .emission import Body
 from .linalg import product_of
+from .sizes import simplify
 from .values import Tensor, Value
 from .view import transpose
 
@@ -55,7 +56,7 @@ def _weights(
     """softmax(query @ key.T * scale + mask); half types are calculated in float32."""
     wide = compute_dtype(query.dtype)
     if scale is None:
-        width = query.shape[-1]
+        width = simplify(binary("max", query.shape[-1], const(1)))  # of no features, any will do
         scale = (
             1 / math.sqrt(int(str(width.value)))
             if width.op == "const"

@@ -71,6 +71,8 @@ def convolve(
         f" input{list(x.shape)} to have {simplify(weight.shape[1] * groups)} channels, but got"
         f" {x.shape[1]} channels instead",
     )
+    if x.shape[1].is_int(0):
+        b.cannot("no channels")
     sizes = []
     for d in range(spatial):
         reach = dilations[d] * (kernel[d] - 1) + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import tensorscript as ts
@@ -58,3 +60,47 @@ def _unpooled(x: ts.Tensor, at: ts.Tensor) -> ts.Tensor:
 def test_unpooling_no_images() -> None:
     x, at = BATCH, ts.zeros(0, 2, 4, 4, dtype=ts.int64)
     assert ts.compile(_unpooled, (x, at), fallback="error")(x, at).shape == (0, 2, 8, 8)
+
+
+_POOLS = [
+    f"F.{kind}_pool{n}d(z({shape}), 2)"
+    for kind in ("adaptive_avg", "adaptive_max")
+    for n, shapes in {
+        1: ("0, 2", "2, 0", "2, 0, 2", "2, 2, 0"), 2: ("1, 0, 2", "0, 2, 2, 2", "2, 0, 2, 2"),
+        3: ("1, 2, 0, 2", "1, 0, 2, 2, 2", "0, 1, 2, 2, 2"),
+    }.items()
+    for shape in shapes
+]  # fmt: skip
+_CALLS = (
+    *_POOLS, "F.avg_pool1d(z(2, 0, 3), 2)", "F.avg_pool1d(z(0, 2, 3), 2)",
+    "F.conv1d(z(2, 0, 5), z(3, 0, 2), z(3))", "F.conv2d(z(2, 0, 5, 5), z(3, 0, 2, 2))",
+    "F.conv2d(z(0, 5, 5), z(3, 0, 2, 2))", "F.conv3d(z(2, 3, 5, 5, 5), z(0, 3, 2, 2, 2))",
+    "F.conv_transpose1d(z(2, 0, 5), z(0, 3, 2))",
+    "F.conv_transpose2d(z(2, 3, 0, 5), z(3, 2, 2, 2))",
+    "F.scaled_dot_product_attention(z(3, 0), z(4, 0), z(4, 2))",
+    "F.linear_cross_entropy(z(3, 0), z(4, 0), z(3).long())",
+)  # fmt: skip
+
+
+def _shape_or_words(call: str, library: Any) -> tuple[int, ...] | str:
+    try:
+        found = eval(call, {"F": library.nn.functional, "z": library.zeros})
+    except RuntimeError as refused:
+        return str(refused).partition("\n")[0]
+    return tuple(found.shape)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("call", _CALLS)
+def test_as_pytorch(call: str) -> None:
+    torch = pytest.importorskip("torch")
+    assert _shape_or_words(call, ts) == _shape_or_words(call, torch)
+
+
+def test_attention_over_no_features() -> None:
+    def attended(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+        return ts.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    given = ts.zeros(3, 0), ts.zeros(4, 0), ts.arange(8.0).view(4, 2)
+    for run in (attended, ts.compile(attended, given, fallback="error", cache=False)):
+        assert run(*given).tolist() == [[3.0, 4.0]] * 3
