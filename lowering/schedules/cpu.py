@@ -33,6 +33,7 @@ from ..te.full_unroll import copies
 from ..te.squares import crossing
 from .attention_shape import recognise_attention
 from .attention_tile import attention_blocking
+from .carried_last import carried_last
 from .channel_filter import channel_filter, fits
 from .columns import fold_columns, stretch_arguments
 from .contraction_dots import as_dots, dot_parameters, worth_dots
@@ -392,6 +393,7 @@ def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
             continue
         if func.role.data == "host":
             vectorize_iterations(func, parameters.vector_bytes)
+            carried_last(func)
         else:
             fixed = passed.get(func.sym_name.data, frozenset())
             schedule_kernel(func, replace(parameters, fixed=fixed))
