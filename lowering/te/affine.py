@@ -84,5 +84,5 @@ def expressions(op: Operation) -> tuple[Expr, ...]:
 
 
 def known(e: Expr) -> int | None:
-    """The integer a constant expression has, None for another."""
-    return int(str(e)) if e.is_const else None
+    """The integer that a constant expression of any integer dtype has, None for another."""
+    return e.value if e.is_const and isinstance(e.value, int) else None

@@ -70,3 +70,14 @@ def test_places_that_leave_are_still_asked_for() -> None:
     assert ts.compile(behind, [x], fallback="error")(x) == x.sum()
     with pytest.raises(RuntimeError, match="out of range"):
         ts.compile(beyond, [x], fallback="error")(x)
+
+
+def by_remainder(x: Tensor, k: Tensor) -> Tensor:
+    return x[k.remainder(7)]
+
+
+def test_places_are_computed_in_32_bits() -> None:
+    """The 7 is a constant of the places' own dtype, which schedules look at as at any size."""
+    x, k = np.arange(9.0, dtype=np.float32), np.arange(-50, 50, dtype=np.int32)
+    run = ts.compile(by_remainder, [x, k], fallback="error", cache=False)
+    np.testing.assert_array_equal(run(x, k), x[k % 7])
