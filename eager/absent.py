@@ -11,7 +11,7 @@ ABSENT: dict[str, tuple[str, ...]] = {
         "optim", "set_anomaly_enabled", "vmap",
     ),
     "eager tensors live on the CPU and on NVIDIA GPUs": (
-        "AcceleratorError", "DeviceObjType", "Event", "OutOfMemoryError", "StreamObjType",
+        "AcceleratorError", "DeviceObjType", "Event", "StreamObjType",
         "get_autocast_ipu_dtype", "get_autocast_xla_dtype", "is_autocast_ipu_enabled",
         "is_autocast_xla_enabled", "set_autocast_gpu_dtype", "set_autocast_ipu_dtype",
         "set_autocast_ipu_enabled", "set_autocast_xla_dtype", "set_autocast_xla_enabled", "Stream",
@@ -52,9 +52,9 @@ ABSENT: dict[str, tuple[str, ...]] = {
         "USE_RTLD_GLOBAL_WITH_LIBTORCH", "autocast_decrement_nesting",
         "autocast_increment_nesting", "classes", "classproperty", "cpp", "fork", "get_file_path",
         "import_ir_module", "import_ir_module_from_buffer", "init_num_threads", "jagged",
-        "lobpcg", "merge_type_from_type_comment", "overrides", "parse_type_comment",
+        "lobpcg", "merge_type_from_type_comment", "parse_type_comment",
         "prepare_multiprocessing_environment",
-        "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12", "return_types", "serialization",
+        "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12", "return_types",
         "thread_safe_generator", "torch", "torch_version", "unify_type_list", "windows",
     ),
     "the types of graphs are this project's own": (

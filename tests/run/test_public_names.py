@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import types
 import warnings
@@ -155,3 +156,59 @@ def test_nothing_has_a_tangent() -> None:
     assert primal is x and tangent is None
     with pytest.raises(MissingKernelError, match="make_dual"):
         ts.autograd.forward_ad.make_dual(x, x)
+
+
+class _Named:
+    """A class that answers functions, as libraries of named or logged tensors have them."""
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), given: Any = None
+    ) -> Any:
+        return cls.__name__, function.__name__, [t.__name__ for t in types], len(args), given
+
+
+class _Silent(_Named):
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), given: Any = None
+    ) -> Any:
+        return NotImplemented
+
+
+def _asked(library: Any) -> list[Any]:
+    asked = library.overrides
+    x, named, silent = library.ones(1), _Named(), _Silent()
+
+    def scale(x: Any, by: float = 1) -> Any:
+        raise AssertionError("the class answers")
+
+    with pytest.raises(TypeError, match=r"no implementation found for '.*scale' on types that"):
+        asked.handle_torch_function(scale, (silent,), silent)
+    given = (x,), (named,), (library.nn.Parameter(x),), [1, silent], ()
+    return [
+        *map(asked.has_torch_function, given),
+        asked.has_torch_function_unary(named), asked.has_torch_function_variadic(x, named),
+        *map(asked.is_tensor_like, (x, named, _Named, 3)),
+        asked.handle_torch_function(scale, (x, named, silent), named, by=2),
+    ]  # fmt: skip
+
+
+def test_classes_that_answer_functions() -> None:
+    answers = _asked(ts)
+    assert answers[:5] == [False, True, False, True, False]
+    assert answers[-1] == ("_Named", "scale", ["Tensor", "_Silent", "_Named"], 1, {"by": 2})
+
+
+@pytest.mark.torch
+def test_classes_that_answer_functions_as_pytorch() -> None:
+    assert _asked(ts) == _asked(pytest.importorskip("torch"))
+
+
+def test_checkpoints_by_their_other_names() -> None:
+    file = io.BytesIO()
+    ts.serialization.save({"a": ts.ones(2)}, file)
+    assert ts.serialization.load(file.getvalue())["a"].tolist() == [1.0, 1.0]
+    with pytest.raises(AttributeError, match="never objects of classes"):
+        ts.serialization.add_safe_globals([_Named])
+    assert issubclass(ts.OutOfMemoryError, RuntimeError)
