@@ -9,6 +9,7 @@ Most of these are steps of PyTorch's own kernels, which graphs of its exporters 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,6 +112,19 @@ def _powsum(
     return call("aten::sum.dim_IntList", powers, dims, keepdim, dtype)
 
 
+def _masked_softmax(
+    call: Call, x: Any, mask: Any, dim: int | None = None, mask_type: int | None = None
+) -> Any:
+    """Without what the mask names: of type 1, the keys (B, L) of each batch."""
+    if mask_type == _KEYS:
+        mask = call("aten::unsqueeze", call("aten::unsqueeze", mask, 1), 1)
+    kept = call("aten::masked_fill.Scalar", x, mask, -math.inf)
+    return call("aten::softmax.int", kept, -1 if dim is None else dim, None)
+
+
+_KEYS = 1
+
+
 def _prelu(call: Call, x: Any, weight: Any) -> Any:
     """Of a weight that has the dimensions of `x` already."""
     scaled = call("aten::mul.Tensor", x, weight)
@@ -164,6 +178,7 @@ COMPOSITES: dict[str, Callable[..., Any]] = {
     "aten::_linalg_eigh": _eigh,
     "aten::_linalg_svd": _svd,
     "aten::_logcumsumexp": renamed("aten::logcumsumexp"),
+    "aten::_masked_softmax": _masked_softmax,
     "aten::_pad_circular": lambda call, x, pad: call("aten::pad", x, pad, "circular"),
     "aten::_pad_enum": lambda call, x, pad, mode, value=None: call(
         "aten::pad", x, pad, _TO_REFLECT[mode], value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from native_values import FLOAT, Row, T, index, t
+from native_values import FLOAT, Row, T, index, mask, t
 
 _SQUARE = t(1, 3, 8, 8)
 _FILTER = t(4, 3, 3, 3)
@@ -24,6 +24,12 @@ COMPOSITE_ROWS: dict[str, list[Row]] = {
     "_linalg_eigh": [(T((4, 4), "f8"), "U", False)],
     "_linalg_svd": [(T((4, 4), "f8"), False, False)],
     "_logcumsumexp": [(t(3, 4), 1)],
+    "_masked_softmax": [
+        (t(3, 4), mask(3, 4)),
+        (t(2, 3, 4, 4), mask(4, 4), 2, 0),
+        (t(2, 3, 4, 4), mask(2, 4), 3, 1),
+        (t(2, 3, 4), mask(2, 3, 4), -1, 2),
+    ],
     "_pad_circular": [(t(1, 3, 4), [1, 2])],
     "_pad_enum": [(t(1, 3, 4), [1, 2], mode) for mode in range(4)],
     "_pdist_forward": [(t(4, 3),), (t(4, 3), 1.0)],
