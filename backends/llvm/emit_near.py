@@ -26,17 +26,19 @@ from .emit_windows import joined
 _ELEMENTS = {8: "qi", 16: "hi", 32: "d", 64: "q"}
 """What AVX-512 calls the elements that it permutes, by their bits."""
 REGISTER = 512
-"""Bits of what is permuted at a time, at most; a quarter at least."""
+"""Bits of what is permuted at a time, at most."""
+_WIDTHS = (REGISTER // 4, REGISTER // 2, REGISTER)
 
 
 def may_be_near(context: Context, target: Target) -> bool:
     """Whether to look, when the loop runs, if the lanes of an access lie near each other."""
     if context.gpu or not context.options.picks_bytes or target.kind != "indexed":
         return False
-    if 8 * target.dtype.itemsize * context.width < REGISTER // 4:
+    bits, lanes = 8 * target.dtype.itemsize, _lanes(context, target)
+    if bits * lanes not in _WIDTHS or context.width % lanes:
         return False
     count = context.resolve(element_count(target.place.buffer))
-    if count.is_const and int(count) < 2 * _lanes(context, target):
+    if count.is_const and int(count) < 2 * lanes:
         return False
     return not any(e.op == "load" for e in walk(target.index))
 

@@ -65,18 +65,25 @@ def short_rows(loop: ForOp, buffers: dict[str, Buffer]) -> Rows | None:
     rows = {r.var: known(r.extent) or 0 for r in inside}
     own = private(list(loop.block.ops))
     found: dict[str, tuple[int, int]] = {}
+    otherwise: set[str] = set()
     for name, indices in accesses(loop):
-        if name in own or not any(loop.var in i.free for i in indices):
+        if name in own:
+            continue
+        if not any(loop.var in i.free for i in indices):
+            otherwise.add(name)
             continue
         if (buffer := buffers.get(name)) is None:
             return None
         if _is_along(buffer, indices, loop.var, rows):
+            otherwise.add(name)
             continue
         place = row_dimension(buffer, indices, loop, rows)
         if place is None or found.setdefault(name, place) != place:
             return None
     sizes = {buffers[name].dtype.itemsize for name in found}
     if len(sizes) != 1 or len(found) > MOST_BUFFERS:
+        return None
+    if otherwise & found.keys():  # a copy of the rows would not hold what else is read
         return None
     stored = {op.buffer for op in walk_ops(loop) if isinstance(op, StoreOp | UpdateOp)}
     dimensions = {name: dimension for name, (dimension, _) in found.items()}

@@ -77,3 +77,15 @@ def test_lanes_that_begin_again(columns: int, dtype: str) -> None:
     x = np.arange(90 * columns).reshape(90, columns).astype(dtype)
     found = ts.compile(rolled, (x,), fallback="error")(x)
     np.testing.assert_array_equal(found, np.roll(x, 1, 1) + np.roll(x, -7, 1))
+
+
+def attended(x: ts.Tensor) -> ts.Tensor:
+    y = ts.nn.functional.pad(x, [1, 2], mode="replicate")
+    return ts.nn.functional.scaled_dot_product_attention(y, y, y)
+
+
+@pytest.mark.parametrize("width", [16, 9, 29])
+def test_lanes_that_fill_no_registers_are_gathered(width: int) -> None:
+    x = np.random.default_rng(1).standard_normal((2, 24, width)).astype("f4")
+    found = ts.compile(attended, (x,), fallback="error")(x)
+    np.testing.assert_allclose(found, attended(ts.from_numpy(x)).numpy(), rtol=1e-4, atol=1e-5)

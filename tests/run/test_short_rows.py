@@ -101,3 +101,14 @@ def test_any_number_of_rows() -> None:
         shifted = x - x.max(1, keepdims=True, initial=-9)
         expected = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
         np.testing.assert_allclose(compiled(x), expected, rtol=1e-5, atol=1e-6)
+
+
+def products_with_itself(x: ts.Tensor) -> ts.Tensor:
+    return ts.bmm(x, x.transpose(1, 2)) / x.shape[2]
+
+
+@pytest.mark.parametrize("shape", [(2, 16, 16), (1, 32, 5), (3, 64, 7)])
+def test_other_rows_of_the_same_array_are_not_in_the_copy(shape: tuple[int, int, int]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype("f4")
+    found = ts.compile(products_with_itself, (x,), fallback="error")(x)
+    np.testing.assert_allclose(found, x @ x.transpose(0, 2, 1) / shape[2], rtol=1e-4, atol=1e-6)
