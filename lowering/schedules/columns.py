@@ -106,7 +106,7 @@ def is_reduction_of_one(loop: ForOp) -> bool:
 
 def fold_columns(scheduler: Scheduler, loop: ForOp) -> list[str]:
     """Fold each reduction in a loop over few columns; the loops that there are then, in order: none
-    where they are not that few, or do not lie one after the other."""
+    where they are not that few, do not lie one after the other, or the loop stays as it is."""
     if not (rows := folded_rows(loop)):
         return []
     for op in loop.block.ops:
@@ -116,8 +116,11 @@ def fold_columns(scheduler: Scheduler, loop: ForOp) -> list[str]:
         assert isinstance(update, UpdateOp)  # `folded_rows` has seen it
         if strided(scheduler.nest, loop, op, update) is not None:
             return []
+    pieces = _cut(scheduler, loop)
+    if pieces == [loop.var] and stretch.column_of(loop) is None:
+        return []
     made = []
-    for name in _cut(scheduler, loop):
+    for name in pieces:
         if stretch.column_of(scheduler.nest.loops[name]) is None:
             made.append(name)
             continue

@@ -91,3 +91,15 @@ def test_reductions_of_reductions(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(total, x.sum(2).max(1), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(most, x.max(1).sum(1), rtol=1e-4, atol=1e-5)
     assert every.tolist() == (x > 0).any(2).min(1).tolist()
+
+
+@pytest.mark.parametrize("shape", [(1, 16, 16), (2, 16, 5), (1, 64, 48)], ids=str)
+def test_a_loop_that_cannot_be_cut_into_columns(shape: tuple[int, ...]) -> None:
+    def program(x):  # type: ignore[no-untyped-def]
+        return ts.log_softmax(x, 1).max(1, keepdim=True)[0]
+
+    x = _numbers(*shape)
+    found = np.asarray(ts.compile(program, (x,), fallback="error")(x))
+    shifted = x.astype("f8") - x.max(1, keepdims=True)
+    expected = (shifted - np.log(np.exp(shifted).sum(1, keepdims=True))).max(1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
