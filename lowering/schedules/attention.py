@@ -284,14 +284,13 @@ class _Tiled:
     def _powers(self, seen: Expr) -> Statements:
         """One row of scores to powers, and their sum in parts."""
         dtype, i, j = self.dtype, var("ie"), var("je")
-        power = self._power(load("sc", [i, j], dtype), var("high", dtype))
+        power = self._power(load("sc", [i, j], dtype), load("peaks", [i], dtype))
         powers: Statements = [
             LetOp("power", power),
             StoreOp("sc", [i, j], var("power", dtype)),
             UpdateOp("parts", [i], "add", var("power", dtype)),
         ]
         return [
-            LetOp("high", load("peaks", [i], dtype)),
             *vectorize_reduction(ForOp("je", seen, powers), self.powers, self.lanes),
         ]
 

@@ -23,7 +23,7 @@ from tensorscript.dialects.tg.ops import ComputeOp
 from .builder import Builder, Rows
 from .elements import compute_dtype, known
 from .emission import Body
-from .index import check_bounds
+from .index import check_bounds, wrapped
 from .sizes import same_size, simplify, sizes_text
 from .values import Tensor, Value
 
@@ -330,11 +330,11 @@ def _renorm_rows(b: Builder, x: Tensor, indices: Tensor, limit: Value, p: Value)
     """Rows that are named and longer than `limit` shortened to it, and the others."""
     if indices.dtype not in (int32, int64):
         b.error("embedding_renorm_(): Expected dtype int32/int64 for index")
-    check_bounds(b, indices, x.shape[0], "index out of range in self", low=False)
+    check_bounds(b, indices, x.shape[0], "index out of range in self")
     flat = b.apply("aten::reshape", indices, [-1])
 
     def named(body: Body, d: list[Expr]) -> tuple[list[Expr], Expr]:
-        return [body.read(flat, d, int64)], const(True, bool_)
+        return [wrapped(body.read(flat, d, int64), x.shape[0])], const(True, bool_)
 
     hit = b.scatter(b.full([x.shape[0]], False, bool_), flat.shape, named)
     lengths = b.apply("aten::linalg_vector_norm", x, p, [1])
