@@ -23,7 +23,7 @@ from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.llvm.optimize import VECTOR_CODE
 from tensorscript.base.errors import InternalError
-from tensorscript.dialects.te.expr import text
+from tensorscript.dialects.te.expr_text import text
 from tensorscript.dialects.te.ops import (
     FuncOp,
     constants,

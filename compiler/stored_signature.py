@@ -6,8 +6,9 @@ from typing import Any
 
 from tensorscript.backends.cpu.signature import ArraySpec, Calling, ScalarSpec, Signature, ValueSpec
 from tensorscript.base.dtypes import BY_SHORT
-from tensorscript.dialects.te.expr import Expr, text
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.expr_parse import parse
+from tensorscript.dialects.te.expr_text import text
 
 
 def _exprs_out(exprs: tuple[Expr, ...] | None) -> list[str] | None:

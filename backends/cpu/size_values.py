@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tensorscript.dialects.te.expr import COMPARISONS, Expr, text
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.expr_text import text
+from tensorscript.dialects.te.vocabulary import COMPARISONS
 
 Emit = Callable[[str], str]
 """Takes the text of an instruction and gives the name of its value."""

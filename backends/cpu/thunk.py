@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import bool_, float64
-from tensorscript.dialects.te.expr import const, text
+from tensorscript.dialects.te.expr import const
+from tensorscript.dialects.te.expr_text import text
 
 from .runtime.arrays import LEAST_BYTES
 from .signature import ArraySpec, ScalarSpec, Signature

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tensorscript.base.dtypes import DType, bool_, int32, int64
-from tensorscript.dialects.te.expr import COMPARISONS, Expr, add, const, sub
+from tensorscript.dialects.te.expr import Expr, add, const, sub
 from tensorscript.dialects.te.rewriting import loads, substitute
+from tensorscript.dialects.te.vocabulary import COMPARISONS
 
 from .emit_arith import BINARY, Site, compare
 from .emit_call import emit_call, integer_power, is_predicate

@@ -18,8 +18,9 @@ import numpy as np
 from tensorscript.base.dtypes import DType, bool_, int32, int64
 from tensorscript.base.errors import InternalError
 from tensorscript.base.rounding import rounded
-from tensorscript.dialects.te.expr import COMPARISONS, Expr
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.folding import reinterpreted
+from tensorscript.dialects.te.vocabulary import COMPARISONS
 
 Number = bool | int | float
 STAGE = "gpu-host"

@@ -20,8 +20,9 @@ from xdsl.printer import Printer
 
 from tensorscript.base.dtypes import BY_SHORT, DType
 
-from .expr import Expr, as_expr, const, mul, text
+from .expr import Expr, as_expr, const, mul
 from .expr_parse import parse
+from .expr_text import text
 
 SCOPES = ("param", "stack", "reg", "arena", "const", "shared", "global")
 """Where an allocated buffer lives: the caller's memory; this frame; registers (small, constant

@@ -34,69 +34,10 @@ from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.base.errors import NotKnown
 from tensorscript.base.rounding import rounded
 
+from .expr_text import text
+from .vocabulary import COMPARISONS, MATH_FUNCTIONS
+
 Number = bool | int | float
-
-ARITHMETIC = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&",
-    "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
-}  # fmt: skip
-COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
-NAMED_BINARY = ("min", "max", "pow", "truncdiv", "truncmod")
-UNARY_MATH = (
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sqrt",
-    "rsqrt",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "sigmoid",
-    "erf",
-    "erfc",
-    "erfinv",
-    "lgamma",
-    "digamma",
-)
-"""Elementary and special functions of one number."""
-MATH_FUNCTIONS = frozenset(
-    [
-        *UNARY_MATH,
-        "gelu",
-        "floor",
-        "ceil",
-        "trunc",
-        "round",
-        "abs",
-        "atan2",
-        "hypot",
-        "copysign",
-        "nextafter",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "signbit",
-        "fma",
-        "muladd",
-    ]
-)
-"""Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool.
-`fma(a, b, c)` is a * b + c rounded once; `muladd` is rounded once or twice, whichever is faster:
-plain sums and products are rounded as a program that has both sees them."""
-
 _PREDICATES = frozenset({"isnan", "isinf", "isfinite", "signbit"})
 
 
@@ -410,58 +351,3 @@ def all_of(conditions: Iterable[Expr]) -> Expr:
             continue
         out = c if out is None else binary("and", out, c)
     return out if out is not None else const(True, bool_)
-
-
-# --- text ---------------------------------------------------------------------------------------
-
-_PRECEDENCE = {
-    "|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6,
-}  # fmt: skip
-_TIGHT = 9
-BITS = "bits_"
-"""What stands before a dtype in the text of a bitcast."""
-
-
-def _const_text(e: Expr) -> str:
-    if e.dtype is bool_:
-        return str(e.value)
-    if e.dtype is int64:
-        return str(e.value)
-    value = e.value
-    if isinstance(value, float) and not math.isfinite(value):
-        body = "nan" if value != value else "inf" if value > 0 else "(-inf)"
-        return f"{body}.{e.dtype.short}"
-    return f"({value!r}).{e.dtype.short}"
-
-
-def _text(e: Expr, outer: int) -> str:
-    match e.op:
-        case "const":
-            plain = _const_text(e)
-            return f"({plain})" if plain.startswith("-") and outer else plain
-        case "var":
-            return str(e.value) if e.dtype is int64 else f"{e.value}.{e.dtype.short}"
-        case "load":
-            inside = ", ".join(_text(a, 0) for a in e.args) or "()"
-            return f"{e.value}.{e.dtype.short}[{inside}]"
-        case "cast":
-            return f"{e.dtype.short}({_text(e.args[0], 0)})"
-        case "bitcast":
-            return f"{BITS}{e.dtype.short}({_text(e.args[0], 0)})"
-        case "call":
-            return f"{e.value}({', '.join(_text(a, 0) for a in e.args)})"
-        case "not" | "neg":
-            return ("~" if e.op == "not" else "-") + _text(e.args[0], _TIGHT)
-    if sign := ARITHMETIC.get(e.op):
-        level = _PRECEDENCE[sign]
-        plain = f"{_text(e.args[0], level)} {sign} {_text(e.args[1], level + 1)}"
-        return f"({plain})" if level < outer else plain
-    if sign := COMPARISONS.get(e.op):
-        plain = f"{_text(e.args[0], 1)} {sign} {_text(e.args[1], 1)}"
-        return f"({plain})" if outer else plain
-    return f"{e.op}({', '.join(_text(a, 0) for a in e.args)})"
-
-
-def text(e: Expr) -> str:
-    """The expression as a Python-like term; shared parts are written out each time."""
-    return _text(e, 0)

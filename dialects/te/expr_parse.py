@@ -1,4 +1,4 @@
-"""The text form of expressions, read back: `parse` is the inverse of `expr.text`."""
+"""The text form of expressions, read back: `parse` is the inverse of `expr_text.text`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,9 @@ from functools import cache
 
 from tensorscript.base.dtypes import BY_SHORT, bool_
 
-from .expr import (
-    BITS,
-    NAMED_BINARY,
-    Expr,
-    Number,
-    binary,
-    bitcast,
-    call,
-    const,
-    load,
-    node,
-    select,
-    unary,
-    var,
-)
+from .expr import Expr, Number, binary, bitcast, call, const, load, node, select, unary, var
+from .expr_text import BITS
+from .vocabulary import NAMED_BINARY
 
 _BINARY_NODES: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",

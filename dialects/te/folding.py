@@ -9,7 +9,8 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float32, float64
 
-from .expr import COMPARISONS, Expr, Number, binary, cast, const, held, unary
+from .expr import Expr, Number, binary, cast, const, held, unary
+from .vocabulary import COMPARISONS
 
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 

@@ -25,8 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 
 from .buffers import Buffer, BufferAttr, ExprAttr, ExprsAttr, parse_parameter, split_commas
-from .expr import Expr, text
+from .expr import Expr
 from .expr_parse import parse
+from .expr_text import text
 from .syntax import HeadOp, match_head
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from tensorscript.base.dtypes import int64
 
-from .expr import Expr, binary, const, text
+from .expr import Expr, binary, const
+from .expr_text import text
 
 Monomial = tuple[Expr, ...]
 Polynomial = dict[Monomial, int]

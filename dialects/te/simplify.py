@@ -24,7 +24,7 @@ from collections.abc import Iterable
 
 from tensorscript.base.dtypes import bool_, int64
 
-from .expr import COMPARISONS, Expr, binary, const, select, unary
+from .expr import Expr, binary, const, select, unary
 from .folding import NEGATED, fold, fold_logic
 from .polynomial import (
     Monomial,
@@ -40,6 +40,7 @@ from .polynomial import (
 )
 from .ranges import Prover, Ranges
 from .rewriting import rebuild
+from .vocabulary import COMPARISONS
 
 
 class Simplifier:

@@ -12,8 +12,9 @@ from xdsl.utils.exceptions import VerifyException
 from tensorscript.base.dtypes import BY_SHORT, DType
 
 from .buffers import SCOPES, Buffer, BufferAttr, ExprAttr, ExprsAttr, parse_parameter, split_commas
-from .expr import Expr, ExprLike, as_expr, text, var
+from .expr import Expr, ExprLike, as_expr, var
 from .expr_parse import parse
+from .expr_text import text
 from .syntax import HeadOp, match_head
 
 COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")

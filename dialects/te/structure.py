@@ -25,8 +25,9 @@ from .buffers import (
     split_commas,
 )
 from .data import DataAttr
-from .expr import Expr, ExprLike, as_expr, text
+from .expr import Expr, ExprLike, as_expr
 from .expr_parse import parse
+from .expr_text import text
 from .syntax import HeadOp, match_head
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bx", "by", "bz", "tx", "ty", "tz")

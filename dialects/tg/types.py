@@ -16,7 +16,8 @@ from xdsl.printer import Printer
 
 from tensorscript.base.dtypes import BY_SHORT, DType
 from tensorscript.dialects.te.buffers import Scalar, parse_parameter
-from tensorscript.dialects.te.expr import Expr, text
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.expr_text import text
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from math import gcd, prod
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import COMPARISONS, Expr, const, mul, var
+from tensorscript.dialects.te.expr import Expr, const, mul, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 from tensorscript.dialects.te.rewriting import walk
+from tensorscript.dialects.te.vocabulary import COMPARISONS
 
 from ..te.affine import coefficient, known
 from ..te.lanes import vectorize_map

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tensorscript.dialects.te.expr import COMPARISONS, Expr, const, sub
+from tensorscript.dialects.te.expr import Expr, const, sub
 from tensorscript.dialects.te.ops import ForOp
 from tensorscript.dialects.te.rewriting import loads, substitute, walk
 from tensorscript.dialects.te.simplify import simplify
+from tensorscript.dialects.te.vocabulary import COMPARISONS
 
 from ..schedule import Scheduler
 from ..te.affine import coefficient, expressions, known

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import WIDE_UNSIGNED, bool_
-from tensorscript.dialects.te.expr import UNARY_MATH, Expr, binary, call, cast, const, select, unary
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select, unary
+from tensorscript.dialects.te.vocabulary import UNARY_MATH
 
 from .builder import Builder, Rows
 from .elements import compute_dtype

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tensorscript.base.dtypes import bool_, int64
-from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub, text
+from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub
+from tensorscript.dialects.te.expr_text import text
 from tensorscript.dialects.te.rewriting import rebuild
 
 Monomial = tuple[Expr, ...]

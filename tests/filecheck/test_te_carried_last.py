@@ -7,7 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 
-from tensorscript.dialects.te.expr import text
+from tensorscript.dialects.te.expr_text import text
 from tensorscript.dialects.te.ops import TE, AssignOp, LetOp, StoreOp, functions
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.schedules.carried_last import carried_last

@@ -17,11 +17,11 @@ from tensorscript.dialects.te.expr import (
     const,
     load,
     select,
-    text,
     unary,
     var,
 )
 from tensorscript.dialects.te.expr_parse import parse
+from tensorscript.dialects.te.expr_text import text
 from tensorscript.dialects.te.ranges import SIZE, Interval, inside_loop, loop_interval, prove
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.te.simplify import simplify

@@ -1,0 +1,64 @@
+"""The names of the operations and functions of `te` expressions."""
+
+from __future__ import annotations
+
+ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&",
+    "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
+}  # fmt: skip
+COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+NAMED_BINARY = ("min", "max", "pow", "truncdiv", "truncmod")
+UNARY_MATH = (
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sigmoid",
+    "erf",
+    "erfc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+)
+"""Elementary and special functions of one number."""
+MATH_FUNCTIONS = frozenset(
+    [
+        *UNARY_MATH,
+        "gelu",
+        "floor",
+        "ceil",
+        "trunc",
+        "round",
+        "abs",
+        "atan2",
+        "hypot",
+        "copysign",
+        "nextafter",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+        "fma",
+        "muladd",
+    ]
+)
+"""Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool.
+`fma(a, b, c)` is a * b + c rounded once; `muladd` is rounded once or twice, whichever is faster:
+plain sums and products are rounded as a program that has both sees them."""
