@@ -10,7 +10,7 @@ from tensorscript.base.dtypes import bfloat16, float16
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..kernels.einsum import labelled
-from ..kernels.linalg import same_dtype
+from ..kernels.products import same_dtype
 from ..kernels.shapes import broadcast, normal_dim
 from ..storage import array
 from .words import Demand, Ints, each, one_dtype_in_product, require, size_of, sizes_of

@@ -13,7 +13,7 @@ from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, compute, make, wrap
-from .linalg import same_scalar_type
+from .products import same_scalar_type
 from .window import padded, spread, windows
 
 Kernel = Callable[..., Any]

@@ -11,7 +11,7 @@ from tensorscript.base.dtypes import bfloat16, float16, float32, int32
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, compute, wrap
-from .linalg import same_dtype
+from .products import same_dtype
 
 Kernel = Callable[..., Any]
 _DTYPES = (float32, bfloat16, float16)

@@ -18,6 +18,7 @@ from .complex_programs import COMPLEX_PROGRAM
 from .decomposition import DECOMPOSITION
 from .factored import FACTORED
 from .indefinite import INDEFINITE
+from .indefinite_systems import INDEFINITE_SYSTEMS
 from .matrix_norm import MATRIX_NORM
 from .reinterpreted import REINTERPRETED
 from .spectrum import SPECTRUM
@@ -36,7 +37,14 @@ _ROWS: Rows = {
     **REINTERPRETED,
 }
 
-_ALIKE: Rows = {**DECOMPOSITION, **SYSTEM, **FACTORED, **INDEFINITE, **MATRIX_NORM}
+_ALIKE: Rows = {
+    **DECOMPOSITION,
+    **SYSTEM,
+    **FACTORED,
+    **INDEFINITE,
+    **INDEFINITE_SYSTEMS,
+    **MATRIX_NORM,
+}
 """Rows that treat both kinds of numbers themselves."""
 
 _COMPOSED = frozenset(

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from tensorscript.base.drawn import drawn_below
 from tensorscript.base.dtypes import DType, bool_, float64, int64
-from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const
 
 from .builder import Builder, Rows
 from .dims import dtype_of, sizes_of
-from .elements import as_expr, compute_dtype, known
+from .elements import as_expr, known
 from .generator import integers, normal, permutation, seed, uniform
 from .sizes import product
 from .values import Tensor, Value
@@ -20,7 +20,7 @@ Row = Callable[..., Value]
 Sampler = Callable[[Builder, Expr, bool], Tensor]
 
 
-def _drawn(b: Builder, sampler: Sampler, shape: Value, dtype: DType) -> Tensor:
+def drawn_in(b: Builder, sampler: Sampler, shape: Value, dtype: DType) -> Tensor:
     """Numbers of the dtype that `dtype` draws in, in a shape."""
     sizes = sizes_of(b, list(shape))
     flat = sampler(b, product(sizes), dtype is float64)
@@ -36,7 +36,7 @@ def _float(b: Builder, dtype: DType, name: str) -> DType:
 def _sampled(sampler: Sampler) -> Row:
     def row(b: Builder, size: Value, dtype: Value = None, *_: Value) -> Tensor:
         kind = _float(b, dtype_of(dtype, b.default_dtype), "random numbers")
-        return b.cast(_drawn(b, sampler, size, kind), kind)
+        return b.cast(drawn_in(b, sampler, size, kind), kind)
 
     return row
 
@@ -60,7 +60,7 @@ def _default(b: Builder, generator: Value) -> None:
 def _sampled_like(sampler: Sampler) -> Row:
     def row(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
         kind = _float(b, dtype_of(dtype, x.dtype), "random numbers")
-        return b.cast(_drawn(b, sampler, x.shape, kind), kind)
+        return b.cast(drawn_in(b, sampler, x.shape, kind), kind)
 
     return row
 
@@ -72,7 +72,7 @@ def _randint(
         known(binary("lt", as_expr(low), as_expr(high))),
         f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
     )
-    found = _drawn(b, lambda b, n, _: integers(b, low, high, n), size, int64)
+    found = drawn_in(b, lambda b, n, _: integers(b, low, high, n), size, int64)
     return b.cast(found, dtype_of(dtype, int64))
 
 
@@ -108,7 +108,7 @@ def _with_parameters(
     def row(b: Builder, x: Tensor, *given: Value) -> Tensor:
         _default(b, given[count] if len(given) > count else None)
         kind = float64 if double else _float(b, x.dtype, "random numbers")
-        drawn = _drawn(b, sampler, x.shape, kind)
+        drawn = drawn_in(b, sampler, x.shape, kind)
         wide = drawn.dtype
         return b.pointwise(fn, drawn, *given[:count], dtype=x.dtype, compute=wide)
 
@@ -129,7 +129,7 @@ def _checked(row: Row, message: str, test: Callable[..., Expr]) -> Row:
 def _bernoulli(b: Builder, x: Tensor, generator: Value = None, *_: Value) -> Tensor:
     _default(b, generator)
     _check_chances(b, x)
-    drawn = _drawn(b, uniform, x.shape, x.dtype)
+    drawn = drawn_in(b, uniform, x.shape, x.dtype)
     return b.pointwise(lambda u, p: binary("lt", u, p), drawn, x, dtype=x.dtype, compute=float64)
 
 
@@ -153,7 +153,7 @@ def _bernoulli_p(
         if isinstance(p, Expr):
             inside = binary("and", binary("ge", p, 0), binary("le", p, 1))
         b.check(inside, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    drawn = _drawn(b, uniform, x.shape, p.dtype if isinstance(p, Tensor) else float64)
+    drawn = drawn_in(b, uniform, x.shape, p.dtype if isinstance(p, Tensor) else float64)
     return b.pointwise(lambda u, q: binary("lt", u, q), drawn, p, dtype=x.dtype, compute=float64)
 
 
@@ -178,7 +178,7 @@ def _normal_numbers(
     _default(b, generator)
     _check_deviation(b, std)
     kind = dtype_of(dtype, b.default_dtype)
-    drawn = _drawn(b, normal, size, kind)
+    drawn = drawn_in(b, normal, size, kind)
     return b.pointwise(lambda z, m, s: z * s + m, drawn, mean, std, dtype=kind, compute=drawn.dtype)
 
 
@@ -188,7 +188,7 @@ def _normal_tensors(
     _default(b, generator)
     _check_deviation(b, std)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
-    drawn = _drawn(b, normal, b.broadcast_shapes(*(t.shape for t in tensors)), tensors[0].dtype)
+    drawn = drawn_in(b, normal, b.broadcast_shapes(*(t.shape for t in tensors)), tensors[0].dtype)
     return b.pointwise(
         lambda z, m, s: z * s + m, drawn, mean, std, dtype=tensors[0].dtype, compute=drawn.dtype
     )
@@ -197,86 +197,8 @@ def _normal_tensors(
 def _random(b: Builder, x: Tensor, low: Value, high: Value, generator: Value = None) -> Tensor:
     _default(b, generator)
     top = drawn_below(x.dtype) if high is None else high
-    found = _drawn(b, lambda b, n, _: integers(b, low, top, n), x.shape, int64)
+    found = drawn_in(b, lambda b, n, _: integers(b, low, top, n), x.shape, int64)
     return b.cast(found, x.dtype)
-
-
-# --- dropout --------------------------------------------------------------------------------------
-
-
-def _chance(b: Builder, p: Value) -> None:
-    if not isinstance(p, int | float):
-        b.cannot("a probability that is not known")
-    if not 0 <= p <= 1:
-        b.error(f"dropout probability has to be between 0 and 1, but got {p}")
-
-
-def _by_channel(x: Tensor) -> list[Expr]:
-    return [*x.shape[:2], *[const(1)] * (x.rank - 2)]
-
-
-def _keep_mask(b: Builder, shape: Value, p: float) -> Tensor:
-    drawn = _drawn(b, uniform, shape, float64)
-    return b.pointwise(lambda u: binary("lt", u, 1 - p), drawn, dtype=bool_, compute=float64)
-
-
-def _dropout(by_channel: bool) -> Row:
-    def row(b: Builder, x: Tensor, p: Value, train: Value, *_: Value) -> Tensor:
-        _chance(b, p)
-        if not isinstance(train, bool):
-            b.cannot("a flag that is not known")
-        if not train or p == 0:
-            return x
-        mask = _keep_mask(b, _by_channel(x) if by_channel else x.shape, p)
-        if p == 1:
-            return b.full(x.shape, 0, x.dtype)
-        wide = compute_dtype(x.dtype)
-        factor = const(1 / (1 - p), wide)
-
-        def kept(e: Expr, keep: Expr) -> Expr:
-            return e * (keep * factor)
-
-        return b.pointwise(kept, x, mask, dtype=x.dtype, compute=wide)
-
-    return row
-
-
-_ALPHA = -1.7580993408473766
-"""What SELU tends to far below 0."""
-
-
-def _alpha_dropout(by_channel: bool) -> Row:
-    """Mean and variance of SELU's output stay (Klambauer and others, 2017)."""
-
-    def row(b: Builder, x: Tensor, p: Value, train: Value, *_: Value) -> Tensor:
-        _chance(b, p)
-        if not train or p == 0:
-            return x
-        if p == 1:
-            return b.full(x.shape, 0, x.dtype)
-        mask = _keep_mask(b, _by_channel(x) if by_channel else x.shape, p)
-        scale = 1 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
-        shift = -scale * p * _ALPHA
-        wide = compute_dtype(x.dtype)
-
-        def kept(e: Expr, keep: Expr) -> Expr:
-            chosen = select(binary("ne", keep, 0), e, const(_ALPHA, wide))
-            return chosen * const(scale, wide) + const(shift, wide)
-
-        return b.pointwise(kept, x, mask, dtype=x.dtype, compute=wide)
-
-    return row
-
-
-def _native_dropout(b: Builder, x: Tensor, p: Value, train: Value, *_: Value) -> Value:
-    if train is False:
-        return b.copied(x), b.full(x.shape, True, bool_)
-    _chance(b, p)
-    mask = _keep_mask(b, x.shape, p)
-    wide = compute_dtype(x.dtype)
-    factor = const(0.0 if p == 1 else 1 / (1 - p), wide)
-    out = b.pointwise(lambda e, k: e * k * factor, x, mask, dtype=x.dtype, compute=wide)
-    return out, mask
 
 
 # --- multinomial ----------------------------------------------------------------------------------
@@ -305,7 +227,7 @@ def _multinomial(
     totals = b.apply("aten::sum.dim_IntList", p, [-1], True)
     b.check(b.item(b.apply("aten::all", b.apply("aten::gt", totals, 0))), message)
     if replacement:
-        drawn = _drawn(b, uniform, [*x.shape[:-1], count], float64)
+        drawn = drawn_in(b, uniform, [*x.shape[:-1], count], float64)
         edges = b.apply("aten::div", b.apply("aten::cumsum", p, -1), totals)
         over = b.apply(
             "aten::ge", b.apply("aten::unsqueeze", drawn, -1), b.apply("aten::unsqueeze", edges, -2)
@@ -316,7 +238,7 @@ def _multinomial(
         known(binary("ge", x.shape[-1], count)),
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
     )
-    drawn = _drawn(b, uniform, x.shape, float64)
+    drawn = drawn_in(b, uniform, x.shape, float64)
 
     def key(e: Expr, u: Expr) -> Expr:
         return call("log", -call("log1p", -u)) - call("log", e)
@@ -409,9 +331,4 @@ RANDOM: Rows = {
     "aten::random.from": _random,
     "aten::multinomial": _multinomial,
     "aten::manual_seed": seed,
-    "aten::dropout": _dropout(False),
-    "aten::feature_dropout": _dropout(True),
-    "aten::alpha_dropout": _alpha_dropout(False),
-    "aten::feature_alpha_dropout": _alpha_dropout(True),
-    "aten::native_dropout": _native_dropout,
 }

@@ -36,6 +36,7 @@ from .differences import DIFFERENCES
 from .distance import DISTANCE
 from .distinct import DISTINCT
 from .divisors import DIVISORS
+from .dropout import DROPOUT
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
 from .factored import FACTORED
@@ -45,6 +46,7 @@ from .gaussian import GAUSSIAN
 from .hashing import HASHED
 from .histogram import HISTOGRAM
 from .indefinite import INDEFINITE
+from .indefinite_systems import INDEFINITE_SYSTEMS
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .joining import JOINING
@@ -149,6 +151,7 @@ _ROWS: Rows = {
     **SCATTERED_VIEW,
     **SPECIAL,
     **RANDOM,
+    **DROPOUT,
     **STATISTIC,
     **COVARIANCE,
     **BAG,
@@ -158,6 +161,7 @@ _ROWS: Rows = {
     **SYSTEM,
     **FACTORED,
     **INDEFINITE,
+    **INDEFINITE_SYSTEMS,
     **MATRIX_NORM,
     **BESSEL,
     **AIRY,

@@ -32,6 +32,7 @@ from tensorscript.eager.random import manual_seed
 from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.tg.evaluate_points import to_wide
+from tensorscript.lowering.ts_to_tg.dropout import DROPOUT
 from tensorscript.lowering.ts_to_tg.random_numbers import RANDOM
 from tensorscript.lowering.ts_to_tg.specialise import specialise
 
@@ -222,7 +223,7 @@ def _draws(found: Schema) -> bool:
     return f"aten::{found.base_name.removesuffix('_')}" in _DRAWING
 
 
-_DRAWING = {key.partition(".")[0] for key in RANDOM} - {"aten::manual_seed"}
+_DRAWING = {key.partition(".")[0] for key in (*RANDOM, *DROPOUT)} - {"aten::manual_seed"}
 
 
 def _eager_value(value: object, is_dtype: bool = False) -> object:
