@@ -10,8 +10,9 @@
 A group has a number of *shared* outer dimensions: all its stages have those sizes first, and read
 each other's results only at (i0, ..., i_{shared-1}, anything). What lies between stages is then a
 row that stays in cache. A product takes epilogues of its own domain, or readers of its parts
-(`product_parts.py`). An op joins the group that made the latest of its operands, so the groups,
-executed in order of creation, never wait for a later one: one pass, linear.
+(`product_parts.py`). An op joins the group that made the latest of its operands, or the last group
+where that reads what it reads, by the same rows. So the groups, executed in order of creation,
+never wait for a later one: one pass, linear.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ from .product_parts import is_cut
 
 ROW_LIMIT = 1 << 16
 """Elements of one row that stages may hand to each other (kept in the second-level cache)."""
+LONG_ROW = 256
+"""Elements from which on reading a row once more costs more than what two stages lose that short
+rows are turned for."""
+MANY_ROWS = 64
+"""Rows that are enough for threads; fewer are cut in themselves, as a reduction alone can be."""
 SERIAL_LIMIT = 1 << 12
 """A domain this small needs no threads, so stages may share nothing and still be one kernel."""
 
@@ -111,6 +117,11 @@ def _exceeds(size: Expr, limit: int) -> bool:
     return size.is_const and int(str(size)) > limit
 
 
+def _below(size: Expr, limit: int) -> bool:
+    """Known to be less than `limit`."""
+    return size.is_const and int(str(size)) < limit
+
+
 def _common_prefix(group: Group, op: ComputeOp | ReductionOp) -> int:
     """How many outer dimensions `op` can share with the group (0 if none)."""
     dims = _dims(op)
@@ -160,8 +171,7 @@ def _seeks_extreme(group: Group, op: KernelSource) -> bool:
 
 
 def _work(op: KernelSource) -> Expr:
-    total = _product(_dims(op))
-    return mul(total, _product(op.extents.data)) if isinstance(op, ReductionOp) else total
+    return _row(op, 0)
 
 
 def _joins(group: Group, op: KernelSource) -> int | None:
@@ -201,14 +211,55 @@ def _joins_parts(group: Group, op: KernelSource) -> int | None:
     return len(group.dims) - 1
 
 
-def _siblings(group: Group, op: KernelSource) -> bool:
-    """Independent pointwise ops over one domain that read a common operand."""
-    if not isinstance(op, ComputeOp) or group.category != "pointwise":
-        return False
-    if _dims(op) != group.dims or group.nodes + _nodes(op) > NODES_LIMIT:
-        return False
+def _siblings(group: Group, op: KernelSource) -> int | None:
+    """The number of shared dimensions if `op` may join a group that it reads no result of, for what
+    both read: pointwise ops over one domain, or stages over the same rows. Else None."""
+    if group.closed or isinstance(op, _Alone | ContractOp) or group.has_contraction:
+        return None
+    if group.nodes + _nodes(op) > NODES_LIMIT or len(group.ops) >= STAGES_LIMIT:
+        return None
     known = {value for member in group.ops for value in member.operands}
-    return any(value in known for value in op.inputs)
+    if not any(value in known for value in op.inputs):
+        return None
+    if isinstance(op, ComputeOp) and group.category == "pointwise":
+        return group.shared if _dims(op) == group.dims else None
+    shared = _common_prefix(group, op)
+    if shared == 0 or not _rows_fit(group, op, shared):
+        return None
+    return shared if _share_rows(group, op, shared) else None
+
+
+def _share_rows(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
+    """Whether `op` and those members that read an operand of `op` read it by the same rows, of
+    which there are many, and none is known to be short."""
+    if _below(_product(group.dims[:shared]), MANY_ROWS):
+        return False
+    own = tuple(var(f"i{k}") for k in range(shared))
+    for member in (*group.ops, op):
+        places = _common_reads(member, op)
+        if any(indices[:shared] != own for indices in places):
+            return False
+        if places and _below(_row(member, shared), LONG_ROW):
+            return False
+    return True
+
+
+def _common_reads(member: KernelSource, op: ComputeOp | ReductionOp) -> list[tuple[Expr, ...]]:
+    """Where a member of a group reads operands of `op`."""
+    if isinstance(member, _Alone):
+        return []
+    return [
+        indices
+        for number, value in enumerate(member.inputs)
+        if value in op.inputs
+        for indices in reads_of(member.body.data, number)
+    ]
+
+
+def _row(op: KernelSource, shared: int) -> Expr:
+    """Elements that a stage goes through for one of the shared places."""
+    row = _product(_dims(op)[shared:])
+    return mul(row, _product(op.extents.data)) if isinstance(op, ReductionOp) else row
 
 
 class _Fuser:
@@ -252,11 +303,12 @@ class _Fuser:
     def _place(self, op: KernelSource, where: int) -> int:
         latest = self.order[where] if where >= 0 else None
         if isinstance(latest, Group) and (shared := self._shared(latest, op)) is not None:
-            latest.shared = shared
-            return self._add_to(latest, op)
+            return self._add_to(latest, op, shared)
         last = self.order[-1] if self.order else None
-        if isinstance(last, Group) and where < last.index and _siblings(last, op):
-            return self._add_to(last, op)
+        if not isinstance(last, Group) or where >= last.index:
+            return self._new_group(op).index
+        if (shared := _siblings(last, op)) is not None:
+            return self._add_to(last, op, shared)
         return self._new_group(op).index
 
     def _shared(self, group: Group, op: KernelSource) -> int | None:
@@ -264,7 +316,8 @@ class _Fuser:
         shared = _joins(group, op)
         return _joins_parts(group, op) if shared is None and self.by_parts else shared
 
-    def _add_to(self, group: Group, op: KernelSource) -> int:
+    def _add_to(self, group: Group, op: KernelSource, shared: int) -> int:
+        group.shared = shared
         group.ops.append(op)
         group.nodes += _nodes(op)
         return group.index

@@ -52,6 +52,20 @@ CHAIN = function(
 
 RETURNS_ITS_ARGUMENT = function(f"  tg.return %x, %x : {T}, {T}")
 
+
+def two_sums(rows: int, columns: int, second: str = "i0, r0") -> str:
+    t, v = f'!tg.tensor<"f32[{rows}, {columns}]">', f'!tg.tensor<"f32[{rows}]">'
+    size = columns if second == "i0, r0" else rows
+    w = f'!tg.tensor<"f32[{rows if second == "i0, r0" else columns}]">'
+    return function(
+        f"""
+  %s = tg.reduce %x "add" <"a0.f32[i0, r0]"> over <"{columns}"> : ({t}) -> {v}
+  %m = tg.reduce %x "max" <"a0.f32[{second}]"> over <"{size}"> : ({t}) -> {w}
+  tg.return %s, %m : {v}, {w}""",
+        f"%x: {t}",
+    )
+
+
 COLUMN_SUM = function(
     """
   %s = tg.reduce %x "add" <"a0.f32[r0, i0]"> over <"24"> : (!tg.tensor<"f32[24, 1000]">) -> \
@@ -181,6 +195,26 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         MATMUL,
         "fuse",
         ['category = "contraction", shared = #builtin.int<2>', "tg.contract", "max(", "tg.yield"],
+    ),
+    "fuse: reductions of the same long rows are one kernel": (
+        two_sums(64, 1000),
+        "fuse",
+        ['category = "rows", shared = #builtin.int<1>', '"add"', '"max"', "tg.yield", "tg.return"],
+    ),
+    "fuse: short rows are read again": (
+        two_sums(64, 100),
+        "fuse",
+        ['category = "reduction"', '"add"', "tg.yield", 'category = "reduction"', '"max"'],
+    ),
+    "fuse: few rows are cut for threads, each reduction by itself": (
+        two_sums(4, 1000),
+        "fuse",
+        ['category = "reduction"', '"add"', "tg.yield", 'category = "reduction"', '"max"'],
+    ),
+    "fuse: rows and columns have no rows in common": (
+        two_sums(1000, 1000, "r0, i0"),
+        "fuse",
+        ['category = "reduction"', '"add"', "tg.yield", 'category = "reduction"', '"max"'],
     ),
     "attention: the softmax ends behind the second product": (
         ATTENTION,
