@@ -25,6 +25,7 @@ from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.device import device
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts.constant_types import forget_shapes
 from tensorscript.lowering.ts.convolution_ranks import fold_convolution_ranks
 from tensorscript.lowering.ts.dce import remove_dead_code
 from tensorscript.lowering.ts.fold_constants import FoldConstants, constant_of
@@ -32,6 +33,7 @@ from tensorscript.lowering.ts.fold_convolution import fold_into_layers
 from tensorscript.lowering.ts.freeze import ModuleTree
 from tensorscript.lowering.ts.merge_equal import merge_equal
 from tensorscript.lowering.ts.peephole import simplify_patterns
+from tensorscript.lowering.ts.pool_constants import pool_constants
 from tensorscript.lowering.ts.remove_detach import remove_detach
 from tensorscript.lowering.ts.remove_dropout import remove_dropout
 from tensorscript.runtime.interpreter import Interpreter
@@ -80,11 +82,16 @@ def freeze_methods(
     for_native: bool = False,
 ) -> None:
     """Make attributes of inlined methods constants, in place; `tree.kept` learns which are not."""
+    if not for_native:
+        for method in methods:
+            forget_shapes(method)
     tree.keep_set(methods)
     # What only happens in training is gone before it counts as writing a buffer.
     for method in methods:
         tree.fold_attributes(method, only_numbers=True)
         optimize(method, interpreter, False, for_native)
+        if not for_native:
+            pool_constants(method)
     tree.keep_written(methods, in_evaluation=not for_native)
     for method in methods:
         tree.fold_attributes(method)
@@ -93,6 +100,7 @@ def freeze_methods(
             optimize(method, interpreter, True, for_native)
         if not for_native:
             remove_detach(method)
+            pool_constants(method)
 
 
 def folded_program(program: Program) -> Program:

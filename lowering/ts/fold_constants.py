@@ -28,6 +28,7 @@ from tensorscript.dialects.ts.types import (
 )
 
 from .aliases import fate_of, is_pure
+from .constant_types import constant_type
 
 Evaluate = Callable[[Operation], Sequence[object] | None]
 """The results of an op on constants as constants of the dialect; None where they are none."""
@@ -139,7 +140,7 @@ def replace_by_constant(
     op: Operation, result: SSAValue, value: object, type: Attribute | None = None
 ) -> None:
     """Let what reads a result of an op read a constant; by default of the type of the result."""
-    made = ts.ConstantOp(value, result.type if type is None else type)
+    made = ts.ConstantOp(value, constant_type(value, result.type if type is None else type))
     made.location = op.location
     made.result.name_hint = result.name_hint
     Rewriter.insert_op(made, InsertPoint.before(op))

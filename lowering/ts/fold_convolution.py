@@ -31,6 +31,7 @@ from tensorscript.dialects.ts.types import TENSOR
 from tensorscript.dialects.ts.value_names import hint_of, set_hint
 from tensorscript.dialects.walks import walk_ops
 
+from .constant_types import constant_type
 from .fold_constants import is_constant
 
 Array = NDArray[np.floating]
@@ -254,7 +255,7 @@ def _rewrite(op: Operation, layer: _Layer, weight: Array, bias: Array, suffix: s
     hints = [hint_of(arguments[1]), hint_of(arguments[2])]
     for at, array, hint in zip((1, 2), (weight, bias), hints, strict=True):
         held = TensorLiteral(np.ascontiguousarray(array, layer.weight.dtype), layer.dtype)
-        made = ts.ConstantOp(held, TENSOR)
+        made = ts.ConstantOp(held, constant_type(held, TENSOR))
         set_hint(made.result, f"{hint}{suffix}" if hint else None)
         Rewriter.insert_op(made, place)
         arguments[at] = made.result

@@ -39,6 +39,7 @@ from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 
 from .aliases import fate_of
+from .constant_types import constant_type
 from .inline import declared_class, inline_in_place
 
 _IMMUTABLE = (
@@ -238,7 +239,8 @@ class ModuleTree:
 
 def _constant(method: ts.FuncOp, path: str, value: object, read: ts.GetAttrOp) -> SSAValue:
     """A constant in front of everything, named by the path of its attribute."""
-    op = ts.ConstantOp(_literal(value), read.result.type)
+    literal = _literal(value)
+    op = ts.ConstantOp(literal, constant_type(literal, read.result.type))
     set_hint(op.result, path if SSAValue.is_valid_name(path) else None)
     first = method.block.first_op
     assert first is not None

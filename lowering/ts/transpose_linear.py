@@ -16,6 +16,7 @@ from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import INT, TENSOR
 from tensorscript.dialects.walks import walk_ops
 
+from .constant_types import constant_type
 from .fold_constants import is_constant
 
 
@@ -38,7 +39,8 @@ def _rewrite(op: ts.OperatorOp) -> None:
     assert isinstance(weight.owner, ts.ConstantOp)
     held = weight.owner.value.data
     assert isinstance(held, TensorLiteral)
-    turned = ts.ConstantOp(TensorLiteral(np.ascontiguousarray(held.array.T), held.dtype), TENSOR)
+    rows = TensorLiteral(np.ascontiguousarray(held.array.T), held.dtype)
+    turned = ts.ConstantOp(rows, constant_type(rows, TENSOR))
     product = ts.OperatorOp("aten::matmul", [x, turned.result], [TENSOR])
     made: list[ts.TSOp] = [turned, product]
     result = product.outputs[0]

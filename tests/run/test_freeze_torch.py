@@ -358,3 +358,42 @@ def test_views_of_one_storage_are_frozen_and_lists_of_them_refused() -> None:
         assert frozen(lib.ones(2)).tolist() == [9.0, 12.0]
         with pytest.raises(RuntimeError, match="attributes values that overlaps"):
             lib.jit.freeze(loaded(lib, ListOfPart()))
+
+
+def sized(lib: Any) -> Any:
+    class Sized(lib.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = lib.nn.Linear(3, 4)
+
+        def forward(self, x: Any) -> Any:
+            y = self.layer(x).relu()
+            return y.reshape(y.size(1), y.size(0)), y * 2
+
+    return lib.jit.trace(Sized().eval(), lib.ones(5, 3))
+
+
+def node_types(frozen: Any) -> list[str]:
+    """What the nodes of a graph are, with the types of their results and without their names."""
+    found = re.findall(r"^ *%\S+ : (.*?) = (\w+::\w+)", str(frozen.graph), re.M)
+    return sorted(" ".join(each) for each in found)
+
+
+@pytest.mark.parametrize("how", ["freeze", "optimize_for_inference"])
+def test_a_frozen_trace_forgets_the_sizes_of_its_example(how: str) -> None:
+    ours, theirs = (getattr(lib.jit, how)(sized(lib)) for lib in (ts, torch))
+    assert node_types(ours) == node_types(theirs)
+    weight = "Float(4, strides=[1], requires_grad=0, device=cpu) prim::Constant"
+    assert weight in node_types(ours)
+    assert "x : Tensor)" in str(ours.graph)
+    assert [tuple(y.shape) for y in ours(ts.ones(7, 3))] == [(4, 7), (7, 4)]
+
+
+def test_constants_of_a_frozen_graph_stand_first_and_once() -> None:
+    frozen = ts.jit.freeze(sized(ts))
+    kinds = [node.kind() for node in frozen.graph.nodes()]
+    constants = [kind == "prim::Constant" for kind in kinds]
+    assert constants == sorted(constants, reverse=True)
+    held = [node.output() for node in frozen.graph.nodes() if node.kind() == "prim::Constant"]
+    numbers = [value.toIValue() for value in held if str(value.type()) == "int"]
+    assert sorted(numbers) == sorted(set(numbers)) == [0, 1]
