@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.named_tuples import remade
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
@@ -43,7 +44,7 @@ def from_tensors(value: Any, wrap: Callable[[np.ndarray, Any], Any]) -> Any:
 def _mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
     match value:
         case tuple() if hasattr(value, "_fields"):
-            return type(value)(*(_mapped(v, leaf) for v in value))
+            return remade(value, (_mapped(v, leaf) for v in value))
         case tuple() | list():
             return type(value)(_mapped(v, leaf) for v in value)
         case dict():

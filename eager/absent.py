@@ -54,7 +54,7 @@ ABSENT: dict[str, tuple[str, ...]] = {
         "import_ir_module", "import_ir_module_from_buffer", "init_num_threads", "jagged",
         "lobpcg", "merge_type_from_type_comment", "parse_type_comment",
         "prepare_multiprocessing_environment",
-        "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12", "return_types",
+        "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12",
         "thread_safe_generator", "torch", "torch_version", "unify_type_list", "windows",
     ),
     "the types of graphs are this project's own": (

@@ -9,7 +9,6 @@ and tell the listeners.
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -54,6 +53,7 @@ from .memory_format import relaid
 from .memory_sharing import kept_apart
 from .modes import MODES
 from .placement import between_devices, onto_target, target_of
+from .return_types import record_of
 from .signs import has_sign, kernel_of_signed
 from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
@@ -158,7 +158,7 @@ def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
         kind = DimensionError if isinstance(error, IndexError) else OperatorError
         raise kind(f"{found.full_name}: {error}") from error
     if type(result) is tuple and (record := _record(found)) is not None:
-        result = record(*(tuple(r) if type(r) is list else r for r in result))
+        result = record(tuple(r) if type(r) is list else r for r in result)
     for listener in _listeners:
         listener(found, bound, result)
     return result
@@ -174,22 +174,7 @@ def _out_of_memory(error: MemoryError) -> str:
     )
 
 
-@cache
-def _record(found: Schema) -> Any:
-    """The named tuple of an operator that names its several results."""
-    names = [r.name for r in found.returns]
-    if len(names) < 2 or not all(names):
-        return None
-    bases = (namedtuple(found.base_name, names, module="torch.return_types"),)
-    return type(found.base_name, bases, {
-        "__slots__": (), "__module__": "torch.return_types", "__repr__": _record_text,
-    })  # fmt: skip
-
-
-def _record_text(self: Any) -> str:
-    """As PyTorch writes named results: a line each."""
-    lines = ",\n".join(f"{name}={part!r}" for name, part in zip(self._fields, self, strict=True))
-    return f"torch.return_types.{type(self).__name__}(\n{lines})"
+_record = cache(record_of)
 
 
 def has_kernel(full_name: str) -> bool:

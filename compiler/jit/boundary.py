@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.named_tuples import remade
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -325,7 +326,7 @@ def to_python(value: Any, classes: Classes) -> Any:
         case dict():
             return {to_python(k, classes): to_python(v, classes) for k, v in value.items()}
         case tuple() if hasattr(value, "_fields"):
-            return type(value)(*(to_python(v, classes) for v in value))
+            return remade(value, (to_python(v, classes) for v in value))
         case tuple():
             return tuple(to_python(v, classes) for v in value)
     return value

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from tensorscript.base.named_tuples import remade
 from tensorscript.eager.tensor import Tensor
 from tensorscript.runtime.values import ScriptObject
 
@@ -69,7 +70,7 @@ def deep_copy(value: Any, memo: dict[int, Any]) -> Any:
             table |= {k: deep_copy(v, memo) for k, v in value.items()}
             return table
         case tuple() if hasattr(value, "_fields"):
-            return type(value)(*(deep_copy(v, memo) for v in value))
+            return remade(value, (deep_copy(v, memo) for v in value))
         case tuple():
             return tuple(deep_copy(v, memo) for v in value)
     return value

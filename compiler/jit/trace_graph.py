@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.named_tuples import remade
 from tensorscript.compiler.arguments import is_array, tensor_of
 from tensorscript.eager.data import tensor
 from tensorscript.eager.nn.module import Module
@@ -125,7 +126,7 @@ def _filled(value: Any, flat: Iterator[Tensor]) -> Any:
     """Nested containers with the tensors of `flat` where `_tensors` found some."""
     match value:
         case tuple() if hasattr(value, "_fields"):
-            return type(value)(*(_filled(each, flat) for each in value))
+            return remade(value, (_filled(each, flat) for each in value))
         case tuple() | list():
             return type(value)(_filled(each, flat) for each in value)
         case dict():

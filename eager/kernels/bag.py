@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64
+from tensorscript.base.bags import MAX, MEAN, SUM, knows_owners
+from tensorscript.base.dtypes import promote_types
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, compute, wrap
 
 Kernel = Callable[..., Any]
-SUM, MEAN, MAX = 0, 1, 2
 
 
 def embedding_bag(
@@ -21,8 +21,8 @@ def embedding_bag(
     sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """weight (V, D), indices (n), offsets (B[+1]) -> (B, D); then the bag of each index, the
-    size of each bag and, for max, the row that each value came from."""
+    """weight (V, D), indices (n), offsets (B[+1]) -> (B, D); then what PyTorch keeps for gradients:
+    the bag of each index, the size of each bag, and for max the row that each value came from."""
     table, at, starts = compute(weight), array(indices), array(offsets)
     if at.size and (at.min() < 0 or at.max() >= table.shape[0]):
         raise OperatorError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
@@ -31,7 +31,7 @@ def embedding_bag(
     bags = starts.size - 1 if include_last_offset else starts.size
     edges = [*starts[:bags].tolist(), int(starts[-1]) if include_last_offset else at.size]
     out = np.zeros((bags, table.shape[1]), table.dtype)
-    best = np.zeros(out.shape if mode == MAX else 0, np.int64)
+    best = np.zeros(out.shape, np.int64)
     owner, sizes = np.zeros(at.size, np.int64), np.zeros(bags, np.int64)
     skipped = None if padding_idx is None else padding_idx % table.shape[0]
     scale = None if per_sample_weights is None else compute(per_sample_weights)
@@ -48,7 +48,13 @@ def embedding_bag(
         else:
             total = (rows if scale is None else rows * scale[span, None]).sum(0)
             out[b] = total / span.size if mode == MEAN else total
-    return (wrap(out, weight.dtype), *(wrap(x, int64) for x in (owner, sizes, best)))
+    if not knows_owners(mode, weight.dtype, padding_idx):
+        owner = owner[:0]
+    if mode == SUM:
+        sizes = np.zeros(starts.size, np.int64)
+    kept = (owner, sizes, best if mode == MAX else sizes)
+    dtype = promote_types(indices.dtype, offsets.dtype)
+    return (wrap(out, weight.dtype), *(wrap(np.array(x, dtype.numpy), dtype) for x in kept))
 
 
 _REDUCTIONS: dict[str, tuple[Callable[..., Any], float]] = {

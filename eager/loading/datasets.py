@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tensorscript.base.dtypes import float64
+from tensorscript.base.named_tuples import remade
 
 from ..namespace import lookup
 from ..storage import TensorBase
@@ -184,7 +185,7 @@ def _mapped(data: Any, change: Any) -> Any:
     if isinstance(data, Mapping):
         return {key: change(value) for key, value in data.items()}
     if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*map(change, data))
+        return remade(data, map(change, data))
     if isinstance(data, Sequence):
         return [change(value) for value in data]
     return data
@@ -211,7 +212,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, Mapping):
         return {key: default_collate([sample[key] for sample in batch]) for key in first}
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*map(default_collate, zip(*batch, strict=True)))
+        return remade(first, map(default_collate, zip(*batch, strict=True)))
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
             raise RuntimeError("each element in list of batch should be of equal size")

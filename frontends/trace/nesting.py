@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.named_tuples import remade
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import (
@@ -251,7 +252,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     """`value` with `change` of everything in it that is no container."""
     match value:
         case tuple() if hasattr(value, "_fields"):
-            return type(value)(*(mapped(v, change) for v in value))
+            return remade(value, (mapped(v, change) for v in value))
         case tuple():
             return tuple(mapped(v, change) for v in value)
         case list():

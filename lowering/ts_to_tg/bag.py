@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tensorscript.base.dtypes import DType, bool_, int32, int64
+from tensorscript.base.bags import MAX, MEAN, SUM, knows_owners
+from tensorscript.base.dtypes import DType, bool_, int32, int64, promote_types
 from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select, var
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.tg.ops import ComputeOp
@@ -27,7 +28,6 @@ from .index import check_bounds, wrapped
 from .sizes import same_size, simplify, sizes_text
 from .values import Tensor, Value
 
-SUM, MEAN, MAX = 0, 1, 2
 _NONE = 2**62
 """A number that no index has."""
 
@@ -214,8 +214,8 @@ def _embedding_bag(
     padding: Value = None,
     *_: Value,
 ) -> Value:
-    """weight (V, D), indices (n), offsets (B[+1]) -> (B, D); then the bag of each index, the size
-    of each bag and, for max, the row that each value came from."""
+    """weight (V, D), indices (n), offsets (B[+1]) -> (B, D); then what PyTorch keeps for gradients:
+    the bag of each index, the size of each bag, and for max the row that each value came from."""
     _check(b, weight, indices, offsets, bool(has_last), padding)
     rows = weight.shape[0]
     if scale is not None:
@@ -229,6 +229,8 @@ def _embedding_bag(
         )
     if padding is not None and not isinstance(padding, int):
         b.cannot("a padding index that is not known")
+    if not isinstance(mode, int):
+        b.cannot("a mode that is not known")
     skipped = None if padding is None else simplify(const(padding) % rows)
     bags = _Bags(indices, offsets, bool(has_last), skipped)
     length = bags.length(b)
@@ -239,9 +241,10 @@ def _embedding_bag(
     owner = _owners(b, bags)
     reducer = _Reducer(b, bags, owner, length)
     sizes = _sizes(reducer)
+    kept = promote_types(indices.dtype, offsets.dtype)
     if mode == MAX:
         most, best = _greatest(reducer, entries, sizes)
-        return b.cast(most, weight.dtype), owner, sizes, best
+        return b.cast(most, weight.dtype), *(b.cast(x, kept) for x in (owner, sizes, best))
 
     def entry(body: Body, at: Expr, place: list[Expr]) -> Expr:
         return entries.read(body, bags, at, place[1])
@@ -249,7 +252,11 @@ def _embedding_bag(
     sums = reducer.combine([entries.width], entries.dtype, "add", 0, entry)
     if mode == MEAN:
         sums = _averaged(b, sums, sizes)
-    return b.cast(sums, weight.dtype), owner, sizes, b.full([0], 0, int64)
+    else:
+        sizes = b.full(offsets.shape, 0, int64)
+    if not knows_owners(mode, weight.dtype, padding):
+        owner = b.full([0], 0, int64)
+    return b.cast(sums, weight.dtype), *(b.cast(x, kept) for x in (owner, sizes, sizes))
 
 
 def _owners(b: Builder, bags: _Bags) -> Tensor:

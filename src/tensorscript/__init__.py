@@ -37,6 +37,7 @@ _MODULES = frozenset(
         "overrides",
         "profiler",
         "random",
+        "return_types",
         "safetensors",
         "serialization",
         "signal",
