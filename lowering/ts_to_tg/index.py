@@ -25,23 +25,25 @@ from .values import Tensor, Value
 
 
 def check_bounds(b: Builder, index: Tensor, size: Expr, message: str, low: bool = True) -> None:
-    """Assert that every position lies in [-size, size), or [0, size) unless `low`."""
+    """Assert that every position lies in [-size, size), or [0, size) unless `low`.
 
-    def fine(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        e = body.read(index, r, int64)
-        return binary("and", binary("ge", e, -size if low else const(0)), binary("lt", e, size))
-
+    Of many, the signs of both distances to the ends are combined: sums and bits of whole vectors,
+    where comparisons would have their masks packed. A distance that wraps around is of a position
+    for which the other one is negative, or becomes negative itself.
+    """
     if not index.rank:
         e = b.item(index)
-        b.check(
-            known(
-                binary("and", binary("ge", e, -size if low else const(0)), binary("lt", e, size))
-            ),
-            message,
-        )
+        above = binary("ge", e, -size if low else const(0))
+        b.check(known(binary("and", above, binary("lt", e, size))), message)
         return
-    ok = b.reduce((), index.shape, bool_, "and", fine)
-    b.check(b.item(ok), message)
+    least = size if low else const(0)
+
+    def outside(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        e = body.read(index, r, int64)
+        return binary("or", e + least, size - 1 - e)
+
+    signs = b.reduce((), index.shape, int64, "or", outside)
+    b.check(binary("ge", b.item(signs), 0), message)
 
 
 def wrapped(e: Expr, size: Expr) -> Expr:
