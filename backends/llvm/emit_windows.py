@@ -140,7 +140,7 @@ def load_windows(
             if window not in loaded:
                 loaded[window] = _load(code, element, pointer_type, pointer, align, *window)
         parts.append(picked(code, element, lanes, chunk, loaded))
-    return joined(code, element, parts, len(distances))
+    return joined(code, element, parts, min(CHUNK, len(distances)))
 
 
 def _load(
@@ -188,9 +188,8 @@ def _shuffle(code: Code, kind: str, a: str, b: str, picks: Sequence[int]) -> str
     return code.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picks)} x i32> <{text}>")
 
 
-def joined(code: Code, element: str, parts: list[str], lanes: int) -> str:
-    """Vectors of a chunk each one behind the other."""
-    width = min(CHUNK, lanes)
+def joined(code: Code, element: str, parts: list[str], width: int) -> str:
+    """Vectors of `width` lanes each, one behind the other."""
     while len(parts) > 1:
         kind = vector_of(element, width)
         pairs = zip(parts[::2], parts[1::2], strict=False)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tensorscript.dialects.te.expr import Expr, all_of, load, select, var
-from tensorscript.dialects.te.rewriting import loads, substitute, transform
+from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
 from tensorscript.dialects.tg.ops import FuncOp, ReduceOp, identity
 from tensorscript.dialects.tg.types import TensorType, tensor
 
@@ -76,23 +76,26 @@ def _window_of(op: ReduceOp) -> _Window | None:
 
 def _guarded(op: ReduceOp) -> tuple[Expr, list[Expr]]:
     """What a body gives, and the conditions without which that is the combiner's identity."""
-    body = op.expr
-    if body.op != "select" or body.args[2] is not identity(op.combiner.data, body.dtype):
-        return body, []
-    condition, value, _ = body.args
-    pending, found = [condition], []
-    while pending:
-        current = pending.pop(0)
-        if current.op == "and":
-            pending[:0] = current.args
-        else:
-            found.append(current)
+    value, found = op.expr, list[Expr]()
+    neutral = identity(op.combiner.data, value.dtype)
+    while value.op == "select" and value.args[2] is neutral:
+        condition, value, _ = value.args
+        found += _conjuncts(condition)
     return value, found
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    if condition.op != "and":
+        return [condition]
+    return [c for part in condition.args for c in _conjuncts(part)]
 
 
 def _place(op: ReduceOp, value: Expr) -> tuple[Expr, Expr] | None:
     """The index of all that a value reads along the windows' rows, and the size of the dimension;
-    None if there are several, or if the column is used otherwise."""
+    None if there are several, if the column is used otherwise, or where it decides what is read:
+    such an index may lie outside of the dimension."""
+    if any(COLUMN in e.args[0].free for e in walk(value) if e.op == "select"):
+        return None
     found: set[tuple[Expr, Expr]] = set()
     for read in loads(value):
         type_ = op.inputs[operand_number(str(read.value)) or 0].type

@@ -55,6 +55,12 @@ def test_a_value_is_computed_before_rows_are_combined() -> None:
     assert '"a0.f32[i0, i1, i2 * 2 + r0]"' in text
 
 
+def test_borders_of_the_identity_are_conditions() -> None:
+    inner = "select(0 < i2 * 2 + r1, a0.f32[i0, i1 * 2 + r0 - 1, i2 * 2 + r1 - 1], (-inf).f32)"
+    text = separated(program(f"select(0 < i1 * 2 + r0, {inner}, (-inf).f32)"))
+    assert text == separated(program())
+
+
 @pytest.mark.parametrize(
     ("body", "combiner", "over"),
     [
@@ -65,6 +71,8 @@ def test_a_value_is_computed_before_rows_are_combined() -> None:
         ("a0.f32[i0, i1 * 2 + r0, i2 * 2 + r1] * f32(r1)", "max", "3, 3"),
         ("a0.f32[i0, i2 * 2 + r1, i1 * 2 + r0]", "max", "3, 3"),
         ("a0.f32[i0, i1 * 2 + r0, i2 * 2 + r1]", "max", "2, 2"),
+        # A border of zeros: the value of place -1 is no place of a row.
+        ("select(0 < r1, a0.f32[i0, i1 * 2 + r0, i2 * 2 + r1 - 1], (0.0).f32)", "max", "3, 3"),
         ("a0.f32[i0, i1 * 2 + r0, i2 * 2 + r1]", "mul", "3, 3"),
     ],
 )

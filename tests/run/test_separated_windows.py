@@ -27,11 +27,33 @@ def means(x: ts.Tensor) -> ts.Tensor:
     return F.avg_pool2d(x, 3, 1, 1, False, False)
 
 
+def greatest_within_zeros(x: ts.Tensor) -> ts.Tensor:
+    return F.max_pool2d(F.pad(x, [1, 0]), 3, 2, 1)
+
+
+def greatest_within_least(x: ts.Tensor) -> ts.Tensor:
+    return F.max_pool2d(F.pad(x, [1, -2], value=float("-inf")), 3, 2, 1)
+
+
+def means_within_zeros(x: ts.Tensor) -> ts.Tensor:
+    return F.avg_pool2d(F.pad(x, [2, 1, 1, 0]), 3, 2, 1, False, False)
+
+
+def means_within_ones(x: ts.Tensor) -> ts.Tensor:
+    return F.avg_pool2d(F.pad(x, [2, 1, 1, 0], value=1.0), 3, 2, 1, False, False)
+
+
 @pytest.mark.parametrize("width", [9, 16, 31, 64, 70, 129, 300])
-@pytest.mark.parametrize("program", [greatest, greatest_of_tall, greatest_of_distant, means])
+@pytest.mark.parametrize(
+    "program",
+    [
+        greatest, greatest_of_tall, greatest_of_distant, means, greatest_within_zeros,
+        greatest_within_least, means_within_zeros, means_within_ones,
+    ],
+)  # fmt: skip
 def test_pools(program: Any, width: int) -> None:
     x = np.random.default_rng(width).standard_normal((2, 12, width)).astype("f4")
-    if program is not means:
+    if program.__name__.startswith("greatest"):
         x.flat[5] = np.nan
         x[:, :, :4] -= 10
     compiled = ts.compile(program, (x,), fallback="error")

@@ -68,3 +68,16 @@ def test_columns_of_many_rows_are_not_gathered() -> None:
     x = np.random.default_rng(0).standard_normal((640, 5)).astype("f4")
     compiled = ts.compile(turned, (x,), fallback="error")
     assert "masked.gather" not in compiled.ir("ll")
+
+
+@pytest.mark.parametrize("size", [77, 777])
+@pytest.mark.parametrize("dtype", [ts.bfloat16, ts.float16])
+def test_near_lanes_of_several_registers_of_halves(size: int, dtype: ts.dtype) -> None:
+    x = ts.randn(1, 4, 64).to(dtype)
+
+    def sums(x: ts.Tensor) -> ts.Tensor:
+        return ts.nn.functional.interpolate(x, size).float().sum(2)
+
+    traced = ts.jit.trace(sums, (x,), check_trace=False)
+    compiled = ts.compile(traced, fallback="error", cache=False)
+    np.testing.assert_allclose(compiled(x).numpy(), sums(x).numpy(), rtol=1e-5, atol=1e-4)
