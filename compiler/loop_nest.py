@@ -15,9 +15,12 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.printer import Printer
 
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import walk
 from tensorscript.dialects.te.schedule import Argument, Schedule, ScheduleError, Step
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.schedule import Scheduler
+from tensorscript.lowering.schedules.pieces import cut_at, turning_points
+from tensorscript.lowering.te.affine import expressions, known
 
 
 @dataclass(frozen=True)
@@ -235,6 +238,39 @@ class LoopNest:
         cuts = [k + 1 for k, op in enumerate(body[:-1]) if isinstance(op, ForOp)]
         return self.distribute_loop(loop, cuts)
 
+    def distribute_loop_and_parents(self, loop: LoopLike) -> tuple[Loop, ...]:
+        """Each statement of a loop gets a nest of its own: the loops around it are cut, too; the
+        outermost ones."""
+        name = self._name(loop)
+        around = [outer.var for outer in self._scheduler.nest.enclosing(self._op(name))]
+        made = self.distribute_loop(name)
+        for outer in reversed(around):
+            made = self.distribute_loop(outer)
+        return made
+
+    def optimize_conditionals(self) -> bool:
+        """Cut innermost loops where a choice by the loop's variable turns (as in concatenations),
+        so that none is left to make; whether there was one."""
+        cut = False
+        for loop in self.get_innermost_loops():
+            op = self._op(loop.name)
+            size = known(op.extent)
+            if size is None or loop.kind != "serial" or not op.start.is_int(0):
+                continue
+            chosen = (
+                n.args[0]
+                for at in op.block.ops
+                for e in expressions(at)
+                for n in walk(e)
+                if n.op == "select"
+            )
+            if places := {c for e in chosen for c in turning_points(e, loop.name, size)}:
+                cut_at(self._scheduler, loop.name, sorted(places))
+                cut = True
+        if cut:
+            self.simplify()
+        return cut
+
     def _depth(self, name: str) -> int:
         return self._loop(name).path.count("/")
 
@@ -317,6 +353,12 @@ class LoopNest:
     def compress_buffer(self, buffer: str) -> None:
         """Dimensions that only one iteration uses shrink to one."""
         self.apply(Step("compress_buffer", buffer))
+
+    def compress_all_buffers(self) -> None:
+        """`compress_buffer` of every local buffer that it may be done to."""
+        for buffer in tuple(self._scheduler.nest.allocs):
+            if self._scheduler.why_not(Step("compress_buffer", buffer)) is None:
+                self.compress_buffer(buffer)
 
     def inline_intermediate_bufs(self) -> None:
         """Inline every local buffer that can be."""

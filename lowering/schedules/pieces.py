@@ -48,15 +48,13 @@ def cut_in_pieces(scheduler: Scheduler, loop: ForOp) -> None:
         if period < size:
             scheduler.do("split", loop.var, period, "exact")
         return
-    inside = {c for e in indices for c in _breaks(e, loop.var, size)}
-    chosen = {c for e in values for c in _breaks(e, loop.var, size)} - inside
+    inside = {c for e in indices for c in turning_points(e, loop.var, size)}
+    chosen = {c for e in values for c in turning_points(e, loop.var, size)} - inside
     if any(gap < SHORTEST_LOOP for gap in _gaps(chosen, size)):
         chosen = set()
     if 0 < len(inside | chosen) <= MOST_CUTS:
-        for name in _cut(scheduler, loop.var, sorted(inside | chosen)):
-            cut_in_pieces(
-                scheduler, scheduler.nest.loops[name]
-            )  # what was hidden by the first cuts
+        for name in cut_at(scheduler, loop.var, sorted(inside | chosen)):
+            cut_in_pieces(scheduler, scheduler.nest.loops[name])  # for what the first cuts hid
 
 
 def _gaps(places: set[int], size: int) -> list[int]:
@@ -64,8 +62,8 @@ def _gaps(places: set[int], size: int) -> list[int]:
     return [b - a for a, b in pairwise(edges)]
 
 
-def _cut(scheduler: Scheduler, name: str, places: list[int]) -> list[str]:
-    """The loops of the stretches."""
+def cut_at(scheduler: Scheduler, name: str, places: list[int]) -> list[str]:
+    """Cut a loop before these iterations; the loops of the stretches, each from 0 on."""
     made, done = [], 0
     for place in places:
         (piece,) = scheduler.do("slice_head", name, place - done)
@@ -93,7 +91,7 @@ def _periods(e: Expr, name: str) -> Iterator[int]:
         yield divisor if divisor and _affine(n.args[0], name) == (1, 0) else 0
 
 
-def _breaks(e: Expr, name: str, size: int) -> Iterator[int]:
+def turning_points(e: Expr, name: str, size: int) -> Iterator[int]:
     """Where, from 1 to size - 1, the loop's variable passes what an expression hangs on."""
     for n in walk(e):
         if name in n.free and len(n.args) == 2 and n.args[0].dtype.name == "int64":

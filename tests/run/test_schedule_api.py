@@ -13,7 +13,7 @@ import pytest
 import tensorscript as ts
 from tensorscript.compiler.cli import main
 from tensorscript.compiler.options import CompileOptions
-from tensorscript.dialects.te.schedule import ScheduleError
+from tensorscript.dialects.te.schedule import ScheduleError, Step
 
 
 def gate(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
@@ -202,3 +202,52 @@ def test_malformed_files(text: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(ScheduleError, match=reason):
         ts.compile(gate, (X, Y), schedule=tmp_path / "s.json")
+
+
+def joined(x: ts.Tensor, y: ts.Tensor, z: ts.Tensor) -> ts.Tensor:
+    return ts.cat([x, y, z], 1) * 2
+
+
+def test_conditionals_of_a_concatenation_are_decided_by_loops() -> None:
+    inputs = array(8, 5), array(8, 7), array(8, 3)
+    schedule = ts.schedule(joined, inputs)
+    nest = schedule.kernel
+    assert "select" in str(nest)
+    assert nest.optimize_conditionals()
+    assert "select" not in str(nest)
+    assert [loop.extent for loop in nest.get_innermost_loops()] == ["5", "7", "3"]
+    assert not nest.optimize_conditionals()
+    found = ts.compile(joined, inputs, schedule=schedule)(*inputs)
+    np.testing.assert_array_equal(np.asarray(found), np.concatenate(inputs, 1) * 2)
+
+
+def both(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    powers = x.exp()
+    return powers + 1, powers * 2
+
+
+def apart(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return x.exp(), x + 1
+
+
+def test_loops_around_a_loop_are_distributed_with_it() -> None:
+    x = array(8, 5)
+    schedule = ts.schedule(apart, (x,))
+    nest = schedule.kernel
+    outermost = nest.distribute_loop_and_parents("i1")
+    assert [loop.path for loop in outermost] == ["k0/i0", "k0/i0_d"]
+    assert [loop.path for loop in nest.get_innermost_loops()] == ["k0/i0/i1", "k0/i0_d/i1_d"]
+    nest.apply(*[Step("parallel", loop.name) for loop in outermost])
+
+
+def test_all_buffers_are_compressed() -> None:
+    x = array(8, 5)
+    schedule = ts.schedule(both, (x,))
+    nest = schedule.kernel
+    nest.step("expand", "t0", "i1")
+    assert "t0: f32[5]" in str(nest)
+    nest.compress_all_buffers()
+    assert "t0: f32[1]" in str(nest)
+    first, second = ts.compile(both, (x,), schedule=schedule)(x)
+    np.testing.assert_allclose(np.asarray(first), np.exp(x) + 1, rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(second), np.exp(x) * 2, rtol=1e-6)
