@@ -61,6 +61,7 @@ from .specialisations import (
 )
 from .specialiser import Specialiser
 from .state import bind_state, fingerprints, store_state
+from .tensor_calls import tensor_call
 
 if TYPE_CHECKING:  # what a hit of the disk cache does not need
     from .lowered import Lowered
@@ -151,9 +152,19 @@ class CompiledFunction(Inspected):
             raise self._explained(error, values) from None
         if found is None or _mixes(found.plan, bound):
             return self._interpret(values, bound.kind)
-        if found.fast_class is not None and bound.kind in ("", "numpy"):
-            self.__class__ = found.fast_class  # the next call of this kind needs no dispatch
+        self._expect(found, bound.kind)
         return self._run(found, bound, values)
+
+    def _expect(self, found: Specialisation, kind: str) -> None:
+        """Have the next call answered without dispatch if it is of this kind."""
+        if found.fast_class is None:
+            return
+        if kind in ("", "numpy"):
+            self.__class__ = found.fast_class
+        elif kind == "ts":
+            if found.tensor_class is None:
+                found.tensor_class = self._calling_class(tensor_call(found))
+            self.__class__ = found.tensor_class
 
     def _for_gpu(self, ordinal: int) -> CompiledFunction:
         """The same program as code for a GPU, where its arguments or what it holds are."""
@@ -403,7 +414,10 @@ class CompiledFunction(Inspected):
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""
         if found.flat is None or self._by_name_only:
             return None
-        call: Callable[..., Any] = found.loaded.call
+        return self._calling_class(found.loaded.call)
+
+    def _calling_class(self, call: Callable[..., Any]) -> type[CompiledFunction]:
+        """A class with this `__call__`."""
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}
         return type(f"Compiled_{self.__name__}", (CompiledFunction,), members)
 

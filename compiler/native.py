@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -146,18 +146,22 @@ class Loaded:
         self._module: LoadedModule = load_object(code.data, exports, symbols)
         self._timed = code.kernels if timed else ()
         raising = failed or raise_as_is
-        self._builtin = Builtin(
+        self._made = partial(
+            Builtin,
             name,
             self._module.address(THUNK),
             code.signature,
-            miss,
-            lambda status, *arguments: raising(error_of(status), *arguments),
-            support["ts_array_handler"],
-            MODES.grad_byte.ctypes.data,
-            objects,
-            (self._module, arrays),
+            error=lambda status, *arguments: raising(error_of(status), *arguments),
+            memory=support["ts_array_handler"],
+            gradients=MODES.grad_byte.ctypes.data,
+            objects=objects,
+            code=(self._module, arrays),
         )
-        self.call = self._builtin.call
+        self.call = self.answering(miss)
+
+    def answering(self, miss: Callable[..., Any]) -> Callable[..., Any]:
+        """A builtin over the code that gives what the guard refuses to `miss`."""
+        return self._made(miss=miss).call
 
     def kernel_times(self) -> tuple[KernelTime, ...]:
         """What has run since the code was loaded; empty if it was not made to be timed."""

@@ -40,7 +40,7 @@ class Specialisation:
     """One compiled form of the program, for arguments of `specs` and the state that `plan` and
     `sharing` tell. `report` is None if it came from the disk cache; `flat` tells how the builtin
     takes the program's own arguments, if it can, and `fast_class` is the class whose `__call__` it
-    is."""
+    is; that of `tensor_class` calls it with the arrays of eager tensors."""
 
     specs: tuple[ArgumentSpec, ...]
     plan: CallPlan
@@ -49,6 +49,7 @@ class Specialisation:
     report: Report | None
     flat: FlatCall | None = None
     fast_class: type[Any] | None = None
+    tensor_class: type[Any] | None = None
     sharing: Sharing = ()
 
 

@@ -1,0 +1,69 @@
+"""Calls with eager tensors that a builtin answers over their arrays.
+
+The builtin's guard looks at the arrays. What an array does not tell of its tensor is looked at
+here: the dtype, and that the elements are those of the array. Results become tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorscript.backends.cpu.signature import ArraySpec, Signature
+from tensorscript.base.dtypes import DType
+from tensorscript.eager.modes import MODES
+from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts_to_tg.specs import TensorSpec
+
+from .native import Loaded
+from .specialisations import Specialisation
+
+MISSED = object()
+"""What the builtin gives for arguments that its guard refuses."""
+
+
+def tensor_call(found: Specialisation) -> Callable[..., Any]:
+    """A `__call__` for eager tensors like those of a specialisation that a builtin answers; any
+    other arguments go to `dispatch`."""
+    assert isinstance(found.loaded, Loaded)
+    builtin = found.loaded.answering(_missed)
+    wrap = _wrapper(found.code.signature)
+    dtypes = [spec.dtype if isinstance(spec, TensorSpec) else None for spec in found.specs]
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or MODES.has_gpus or len(args) > len(dtypes):
+            return self.dispatch(*args, **kwargs)
+        given = []
+        for value, dtype in zip(args, dtypes, strict=False):  # the last may have defaults
+            if dtype is None:
+                given.append(value)
+            elif type(value) is Tensor and value.dtype is dtype and _is_plain(value):
+                given.append(value._array)
+            else:
+                return self.dispatch(*args)
+        result = builtin(*given)
+        return self.dispatch(*args) if result is MISSED else wrap(result)
+
+    return call
+
+
+def _missed(*arguments: object, **named: object) -> object:
+    return MISSED
+
+
+def _is_plain(t: Tensor) -> bool:
+    """Whether the elements are those of the array."""
+    return not MODES.has_readings or not t._reads_otherwise()
+
+
+def _wrapper(signature: Signature) -> Callable[[Any], Any]:
+    """Makes tensors of the arrays among plain results."""
+    dtypes = [spec.dtype if isinstance(spec, ArraySpec) else None for spec in signature.outputs]
+    if len(dtypes) > 1:
+        return lambda results: tuple(map(_wrapped, results, dtypes))
+    (only,) = dtypes
+    return lambda result: _wrapped(result, only)
+
+
+def _wrapped(result: Any, dtype: DType | None) -> Any:
+    return result if dtype is None else Tensor(result, dtype)

@@ -1,0 +1,92 @@
+"""Compiled functions called with eager tensors: the second call needs no dispatch, and tells apart
+what arrays alone do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.base.errors import NotCompilable, UserError
+from tensorscript.compiler.function import CompiledFunction
+
+
+def doubled(x: ts.Tensor) -> ts.Tensor:
+    return x * 2
+
+
+def both(x: ts.Tensor, scale: float = 3.0) -> tuple[ts.Tensor, ts.Tensor]:
+    return x * scale, x.sum()
+
+
+def total(x: ts.Tensor) -> float:
+    return x.sum().item()
+
+
+def positive(x: ts.Tensor) -> ts.Tensor:
+    assert x.size(0) > 1 and bool((x > 0).all()), "all must be positive"
+    return x + 1
+
+
+def compiled(program: Callable[..., Any]) -> Callable[..., Any]:
+    return ts.compile(program, fallback="error", cache=False)
+
+
+def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+    pytest.fail("a call was dispatched")
+
+
+def test_a_second_call_is_not_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ts.tensor([1.0, 2.0, 3.0])
+    calls = [compiled(doubled), compiled(both), compiled(total)]
+    first = [call(x) for call in calls]
+    monkeypatch.setattr(CompiledFunction, "dispatch", refuse)
+    second = [call(x) for call in calls]
+    assert type(second[0]) is ts.Tensor and second[0].tolist() == [2.0, 4.0, 6.0]
+    assert type(second[1]) is tuple and [type(t) for t in second[1]] == [ts.Tensor] * 2
+    assert [t.tolist() for t in second[1]] == [t.tolist() for t in first[1]] == [[3, 6, 9], 6.0]
+    assert second[2] == first[2] == 6.0 and type(second[2]) is float
+    assert calls[1](x, 2.0)[0].tolist() == [2.0, 4.0, 6.0]
+
+
+def test_what_arrays_do_not_tell() -> None:
+    call = compiled(doubled)
+    bits = ts.tensor([1, 2, 3], dtype=ts.uint16)
+    assert call(bits).tolist() == call(bits).tolist() == [2, 4, 6]
+    halves = ts.tensor([1.0, 2.0, 3.0], dtype=ts.bfloat16)  # stored as the same array would be
+    for _ in range(2):
+        assert call(halves).dtype is ts.bfloat16
+        assert call(halves).tolist() == [2.0, 4.0, 6.0]
+    numbers = ts.tensor([1 + 1j, 2 - 1j])
+    assert call(numbers).tolist() == call(numbers).tolist() == [2 + 2j, 4 - 2j]
+    for _ in range(2):
+        assert call(numbers.conj()).tolist() == [2 - 2j, 4 + 2j]
+    dense = ts.tensor([0.0, 1.0])
+    assert call(dense).tolist() == call(dense).tolist() == [0.0, 2.0]
+    with pytest.raises(NotCompilable, match="a sparse tensor"):
+        call(dense.to_sparse())
+
+
+def test_kinds_of_arguments_take_turns() -> None:
+    call = compiled(doubled)
+    x = np.arange(3, dtype=np.float32)
+    wide = ts.arange(12.0).reshape(3, 4)
+    for _ in range(3):
+        assert type(call(x)) is np.ndarray
+        assert type(call(ts.tensor(x))) is ts.Tensor
+        assert call(wide.t()).tolist() == (wide.t() * 2).tolist()
+        assert call(x=ts.tensor(x)).tolist() == [0.0, 2.0, 4.0]
+        parameter = ts.nn.Parameter(ts.tensor(x))
+        assert call(parameter).tolist() == [0.0, 2.0, 4.0]
+
+
+def test_errors_of_native_code_are_explained() -> None:
+    call = compiled(positive)
+    assert call(ts.ones(2)).tolist() == call(ts.ones(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(UserError, match="all must be positive"):
+        call(ts.zeros(2))
+    with pytest.raises(UserError):
+        call(ts.ones(2), 1)
