@@ -12,7 +12,7 @@ from .emit_expr import evaluate_scalar
 from .emit_scope import Bound, Place, element_count
 from .emit_stmt import OUT_OF_MEMORY, fail_unless
 from .emit_types import ALIGN, Value, register_type
-from .lists import DATA, DECLARATIONS, INLINED, TAGS
+from .lists import DATA, DECLARATIONS, ELEMENT, INLINED, TAGS
 
 
 def frame_of(context: Context) -> str:
@@ -70,7 +70,7 @@ def emit_bind(context: Context, op: Operation) -> None:
     pointer = code.let(f"inttoptr i64 {handle} to ptr")
     at = code.let(f"getelementptr inbounds i8, ptr {pointer}, i64 {DATA}")
     data = code.let(f"load ptr, ptr {at}", "data")
-    context.scope.places[op.buffer.name] = Place(op.buffer, data, ALIGN)
+    context.scope.places[op.buffer.name] = Place(op.buffer, data, ALIGN, of_list=True)
 
 
 def emit_give(context: Context, op: Operation) -> None:
@@ -95,5 +95,5 @@ def list_library(functions: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """Definitions of the inlined accesses that `functions` call, and what those declare."""
     used = [name for name in INLINED if any(f"@ts.{name}(" in text for text in functions)]
     if not used:
-        return [], ()
+        return [TAGS] * any(ELEMENT in text for text in functions), ()
     return [*(INLINED[name] for name in used), TAGS], DECLARATIONS

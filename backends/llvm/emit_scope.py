@@ -49,7 +49,8 @@ class Place:
 
     A buffer allocated inside a vector loop is `per_lane`: each element is there once a lane. A
     buffer of scope reg is `in_registers`: it must only see plain loads and stores, or LLVM cannot
-    keep it there. `again` is the instruction that makes the pointer, if that costs nothing.
+    keep it there. `again` is the instruction that makes the pointer, if that costs nothing. What is
+    written to data `of_list` is no list's length, nor where its data is.
     """
 
     buffer: Buffer
@@ -59,6 +60,7 @@ class Place:
     per_lane: bool = False
     in_registers: bool = False
     again: str = ""
+    of_list: bool = False
 
     @property
     def pointer_type(self) -> str:

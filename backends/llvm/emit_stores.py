@@ -21,6 +21,7 @@ from .emit_places import (
     tail,
 )
 from .emit_types import Value, is_half, memory_type, register_type, splat, suffix, vector_of
+from .lists import ELEMENT
 
 
 def emit_store(context: Context, target: Target, value: Value, evaluate: Evaluate) -> None:
@@ -68,7 +69,8 @@ def _store_uniform(context: Context, target: Target, value: Value, evaluate: Eva
 def _store_scalar(context: Context, target: Target, raw: str, evaluate: Evaluate) -> None:
     pointer = address(context, target, evaluate)
     stored, kind = memory_type(target.dtype), target.place.pointer_type
-    context.code.do(f"store {stored} {raw}, {kind} {pointer}, align {target.dtype.itemsize}")
+    tag = f", {ELEMENT}" if target.place.of_list else ""
+    context.code.do(f"store {stored} {raw}, {kind} {pointer}, align {target.dtype.itemsize}{tag}")
 
 
 def _store_contiguous(

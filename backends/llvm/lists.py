@@ -92,6 +92,18 @@ def _push(kind: str) -> str:
     )
 
 
+def _grow() -> str:
+    return (
+        _head("i1", "list_grow", "ptr %l, i64 %more")
+        + _field("n", LENGTH, "i64")
+        + "  %all = add i64 %n, %more\n"
+        + "  %grown = call i1 @ts_list_reserve(ptr %l, i64 %all)\n"
+        + "  br i1 %grown, label %done, label %failed\n"
+        + f"done:\n  store i64 %all, ptr %at.n, align 8, {HEADER}\n"
+        + "  ret i1 true\nfailed:\n  ret i1 false\n}\n"
+    )
+
+
 def _retain() -> str:
     return (
         _head("void", "list_retain", "ptr %l")
@@ -122,7 +134,8 @@ def _release() -> str:
 def _definitions() -> dict[str, str]:
     per_kind = {"list_get": _get, "list_set": _set, "list_push": _push}
     found = {f"{name}_{kind}": row(kind) for name, row in per_kind.items() for kind in _MEMORY}
-    return {**found, "list_length": _length(), "list_retain": _retain(), "list_release": _release()}
+    of_any = {"length": _length, "grow": _grow, "retain": _retain, "release": _release}
+    return found | {f"list_{name}": row() for name, row in of_any.items()}
 
 
 INLINED: dict[str, str] = _definitions()

@@ -61,6 +61,7 @@ _OF_ANY = {
     "list_open": Function("hi", "", True),  # room for an element at an index
     "list_remove": Function("hi"),
     "list_clear": Function("h"),
+    "list_grow": Function("hi", "", True),  # by so many elements, which the caller writes
     "list_slice": Function("hiii", "h", True),  # start, step, count
     "list_extend": Function("hh", "", True),
     "list_reverse": Function("h"),

@@ -20,6 +20,7 @@ from tensorscript.dialects.walks import walk_ops
 
 from ..te.nest import detach
 from ..te.rebuild import copy_statement
+from .counting import counter_of
 
 Element = tuple[str, tuple[Expr, ...]]
 
@@ -27,16 +28,8 @@ Element = tuple[str, tuple[Expr, ...]]
 def carried_last(func: FuncOp) -> None:
     """Rewrite the counting loops of a host function in place."""
     for op in list(walk_ops(func)):
-        if isinstance(op, WhileOp) and (counter := _counter(op)):
+        if isinstance(op, WhileOp) and (counter := counter_of(op)):
             _Body(op, counter).rewrite()
-
-
-def _counter(loop: WhileOp) -> str:
-    """The variable that the last statement adds one to."""
-    last = loop.block.last_op
-    if isinstance(last, AssignOp) and last.value is var(last.var) + 1:
-        return last.var
-    return ""
 
 
 class _Body:

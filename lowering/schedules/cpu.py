@@ -55,6 +55,7 @@ from .cpu_vectors import (
 )
 from .crossed import in_squares, put_together
 from .iterations import vectorize_iterations
+from .list_buffers import lists_as_buffers
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .pieces import cut_in_pieces
@@ -392,6 +393,7 @@ def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
         if func.level.data != "logical":
             continue
         if func.role.data == "host":
+            lists_as_buffers(func)
             vectorize_iterations(func, parameters.vector_bytes)
             carried_last(func)
         else:

@@ -113,6 +113,10 @@ class Lists:
         while self[handle].length:
             self.remove(handle, self[handle].length - 1)
 
+    def grow(self, handle: int, count: int) -> None:
+        found = self[handle]
+        found.data = np.concatenate([found.data, np.zeros(count * found.size, np.uint8)])
+
     def slice(self, handle: int, start: int, step: int, count: int) -> int:
         at = start + step * np.arange(count)
         if count:

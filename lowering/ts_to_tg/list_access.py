@@ -79,10 +79,10 @@ def position(b: Builder, x: Grown, index: Value) -> Expr:
     if is_never_negative(b, e):
         check(b, binary("lt", e, size), "list index out of range")
         return e
-    at = named(b, select(e < 0, e + size, e))
-    inside = binary("and", binary("ge", at, 0), binary("lt", at, size))
+    # In the words in which an index of a tensor is tested: where the sizes are equal, one test is.
+    inside = binary("and", binary("ge", e, 0 - size), binary("lt", e, size))
     check(b, inside, "list index out of range")
-    return at
+    return named(b, select(e < 0, e + size, e))
 
 
 def fetch(b: Builder, x: Grown, at: Expr) -> Value:
