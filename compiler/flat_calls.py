@@ -13,6 +13,7 @@ from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
     ConstantSpec,
+    ListSpec,
     NumberSpec,
     ScalarSpec,
     TensorSpec,
@@ -63,8 +64,7 @@ def flat_call(
     }
     if plan.has_effects or not plan.inputs or len(plan.inputs) + len(constants) != len(specs):
         return None
-    taken = (TensorSpec, ScalarSpec)
-    if not all(at in constants or isinstance(spec, taken) for at, spec in enumerate(specs)):
+    if not all(at in constants or _is_taken(spec) for at, spec in enumerate(specs)):
         return None
     # The builtin sees NumPy's arrays, and those of bfloat16 are those of uint16.
     if any(isinstance(spec, TensorSpec) and spec.dtype is bfloat16 for spec in specs):
@@ -76,6 +76,12 @@ def flat_call(
     defaults = _defaults(program)
     asked = gradients if program.asks_gradients else None
     return FlatCall(Calling(tuple(constants), len(defaults), asked), constants, defaults)
+
+
+def _is_taken(spec: ArgumentSpec) -> bool:
+    return isinstance(spec, TensorSpec | ScalarSpec) or (
+        isinstance(spec, ListSpec) and spec.depth == 1
+    )
 
 
 def _is_plain(value: object) -> bool:

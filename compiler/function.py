@@ -181,9 +181,12 @@ class CompiledFunction(Inspected):
         return [convert(self.schema, at, value, classes) for at, value in enumerate(values)]
 
     def _failed(self, error: UserError, *arguments: Any) -> Any:
-        """Raise what native code failed with that is called with the program's arguments."""
+        """Raise what native code failed with that is called with the program's arguments, or with
+        the arrays that stand for lists of its numbers."""
         values = call_values(self.schema, self.program.defaults, arguments, {})
-        raise self._explained(error, values)
+        listed = self._list_specs()
+        given = zip(self._names, values, strict=True)
+        raise self._explained(error, [_as_list(v) if n in listed else v for n, v in given])
 
     def _explained(self, error: UserError, values: Sequence[Any]) -> UserError:
         """The error of a call with TorchScript's call stack and text.
@@ -456,3 +459,8 @@ def _mixes(plan: CallPlan, bound: Bound) -> bool:
         return True
     writes = plan.mutated_inputs or plan.state_updates
     return bool(writes) and bound.state is not None and shares_with_arguments(bound, bound.state)
+
+
+def _as_list(value: Any) -> Any:
+    """A list of what an array holds; anything else as it is."""
+    return value.tolist() if isinstance(value, np.ndarray) else value

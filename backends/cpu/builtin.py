@@ -135,6 +135,7 @@ class Builtin:
             "long_type": id(int),
             "float_type": id(float),
             "bool_type": id(bool),
+            "list_type": id(list),
             "true": id(True),
             "miss": id(miss),
             "error": id(error),

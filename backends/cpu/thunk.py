@@ -29,6 +29,8 @@ declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare double @PyFloat_AsDouble(ptr)
+declare i64 @PyList_Size(ptr)
+declare ptr @PyList_GetItem(ptr, i64)
 declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyBool_FromLong(i64)
@@ -136,7 +138,8 @@ class _Writer(ThunkReader):
         pointers: list[str] = []
         for number, (argument, spec) in enumerate(zip(arguments, signature.inputs, strict=True)):
             if isinstance(spec, ArraySpec):
-                pointers.append(self.array(argument, spec))
+                read = self.listed if spec.listed else self.array
+                pointers.append(read(argument, spec))
             else:
                 self.scalar(argument, spec, cells[number])
                 pointers.append(cells[number])

@@ -13,6 +13,8 @@ from .size_values import size_value
 
 DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 """Byte offsets in PyArrayObject_fields of a 64-bit CPython (numpy/ndarraytypes.h)."""
+MOST_LISTED = 4096
+"""Elements of a list that are copied to the stack; a miss costs a longer one little."""
 CONTIGUOUS_ALIGNED = 0x101
 WRITEABLE = 0x400
 
@@ -32,6 +34,8 @@ def slots_of(signature: Signature) -> dict[str, int]:
     for spec in (*signature.inputs, *signature.outputs):
         if isinstance(spec, ArraySpec) and spec.dtype.short not in names:
             names.append(spec.dtype.short)
+    if any(isinstance(spec, ArraySpec) and spec.listed for spec in signature.inputs):
+        names.append("list_type")
     return {name: number for number, name in enumerate(names)}
 
 
@@ -117,6 +121,55 @@ class ThunkReader:
             found = self.at(strides, 8 * axis, "i64")
             bytes_ = self.size(step * spec.dtype.itemsize)
             self.require(self.new(f"icmp eq i64 {found}, {bytes_}"))
+
+    def listed(self, argument: str, spec: ArraySpec) -> str:
+        """Where the elements of a list argument are: those of an array, or of a Python list, copied
+        to the stack."""
+        self.checks += 1
+        number, name = self.checks, str(spec.shape[0].value)
+        kind = self.at(argument, 8, "ptr")
+        is_list = self.new(f"icmp eq ptr {kind}, {self.table('list_type')}")
+        self.emit(f"br i1 {is_list}, label %list{number}, label %array{number}")
+        self.lines.append(f"list{number}:")
+        count, copied = self._copied(argument, spec, number)
+        self.emit(f"br label %either{number}")
+        self.lines.append(f"array{number}:")
+        given = self.array(argument, spec)
+        length = self.sizes[name]
+        self.emit(f"br label %given{number}")
+        self.lines.append(f"given{number}:")
+        self.emit(f"br label %either{number}")
+        self.lines.append(f"either{number}:")
+        ends = (f"%copied{number}", f"%given{number}")
+        self.sizes[name] = self.new(f"phi i64 [ {count}, {ends[0]} ], [ {length}, {ends[1]} ]")
+        return self.new(f"phi ptr [ {copied}, {ends[0]} ], [ {given}, {ends[1]} ]")
+
+    def _copied(self, argument: str, spec: ArraySpec, number: int) -> tuple[str, str]:
+        """The length of a Python list and a copy of its elements; ends in the block `copied`."""
+        count = self.new(f"call i64 @PyList_Size(ptr {argument})")
+        self.require(self.new(f"icmp ule i64 {count}, {MOST_LISTED}"))
+        size = spec.dtype.itemsize
+        bytes_ = self.new(f"mul i64 {count}, {size}")
+        room = self.new(f"alloca i8, i64 {bytes_}, align 16")
+        at, more = f"%at{number}", f"%more{number}"
+        self.emit(f"br label %before{number}")
+        self.lines.append(f"before{number}:")
+        self.emit(f"br label %turn{number}")
+        self.lines.append(f"turn{number}:")
+        self.emit(f"{at} = phi i64 [ 0, %before{number} ], [ {more}, %next{number} ]")
+        again = self.new(f"icmp ult i64 {at}, {count}")
+        self.emit(f"br i1 {again}, label %item{number}, label %copied{number}")
+        self.lines.append(f"item{number}:")
+        item = self.new(f"call ptr @PyList_GetItem(ptr {argument}, i64 {at})")
+        offset = self.new(f"mul i64 {at}, {size}")
+        cell = self.new(f"getelementptr i8, ptr {room}, i64 {offset}")
+        self.scalar(item, ScalarSpec(spec.name, spec.dtype), cell)
+        self.emit(f"br label %next{number}")
+        self.lines.append(f"next{number}:")
+        self.emit(f"{more} = add i64 {at}, 1")
+        self.emit(f"br label %turn{number}")
+        self.lines.append(f"copied{number}:")
+        return count, room
 
     def scalar(self, argument: str, spec: ScalarSpec, cell: str) -> None:
         """Check a number and store it in its cell."""

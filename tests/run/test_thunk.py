@@ -18,7 +18,7 @@ from tensorscript.backends.cpu.thunk import (
     METADATA,
     thunk_text,
 )
-from tensorscript.base.dtypes import bool_, float32, float64, int64
+from tensorscript.base.dtypes import DType, bool_, float32, float64, int64
 from tensorscript.dialects.te.expr import const, var
 
 pytestmark = pytest.mark.skipif(not supported(), reason="another CPython or NumPy layout")
@@ -204,3 +204,78 @@ def test_reference_counts_stay() -> None:
         builtin.call(x, x)
     assert (sys.getrefcount(np.dtype("f4")), sys.getrefcount(x)) == before
     del engine
+
+
+# Inputs xs[N] (a list), n; size N; outputs N, and xs[n] in the memory of xs' elements.
+ELEMENT = """
+define i32 @entry(ptr %a) {{
+  %xs = load ptr, ptr %a
+  %p1 = getelementptr ptr, ptr %a, i64 1
+  %n = load ptr, ptr %p1
+  %at = load i64, ptr %n
+  %p2 = getelementptr ptr, ptr %a, i64 2
+  %N = load ptr, ptr %p2
+  %length = load i64, ptr %N
+  %p3 = getelementptr ptr, ptr %a, i64 3
+  %z = load ptr, ptr %p3
+  store i64 %length, ptr %z
+  %none = icmp eq i64 %length, 0
+  br i1 %none, label %done, label %some
+some:
+  %p = getelementptr {kind}, ptr %xs, i64 %at
+  %v = load {kind}, ptr %p
+  %p4 = getelementptr ptr, ptr %a, i64 4
+  %w = load ptr, ptr %p4
+  store {kind} %v, ptr %w
+  br label %done
+done:
+  ret i32 0
+}}
+"""
+
+
+def _element(dtype: DType, kind: str) -> Builtin:
+    """What gives the length of a list and its element at a place."""
+    listed = ArraySpec("xs", dtype, (var("N"),), listed=True)
+    inputs = (listed, ScalarSpec("n", int64))
+    outputs = (ScalarSpec("N", int64), ScalarSpec("x", dtype))
+    return build(ELEMENT.format(kind=kind), Signature(inputs, ("N",), outputs))[1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind", "elements"),
+    [
+        (int64, "i64", [3, -1, 2**63 - 1, -(2**63)]),
+        (float64, "double", [1.5, -0.0, float("inf"), 1e-300]),
+        (bool_, "i8", [True, False, False, True]),
+    ],
+)
+def test_elements_of_lists(dtype: DType, kind: str, elements: list[object]) -> None:
+    f = _element(dtype, kind)
+    for at, expected in enumerate(elements):
+        assert f.call(elements, at) == (4, expected)
+        assert f.call(np.array(elements, dtype.numpy), at) == (4, expected)
+    assert f.call([], 0)[0] == 0
+    long = elements * 1024
+    assert f.call(long, 4094) == (4096, elements[2])
+    assert f.call([*long, elements[0]], 0)[0] == "miss"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind", "good", "bad"),
+    [
+        (int64, "i64", 1, [True, 1.0, None, 2**63, -(2**63) - 1]),
+        (float64, "double", 1.0, [1, True, "1"]),
+        (bool_, "i8", True, [1, None, 0.0]),
+    ],
+)
+def test_lists_of_other_things_are_missed(
+    dtype: DType, kind: str, good: object, bad: list[object]
+) -> None:
+    f = _element(dtype, kind)
+    held = sys.getrefcount(stranger := object())
+    for item in (*bad, stranger):
+        assert f.call([good, item], 0)[0] == "miss"
+    assert sys.getrefcount(stranger) == held + 1  # `item` is it
+    assert f.call((good, good), 0)[0] == "miss"
+    assert f.call([good, good], 1) == (2, good)
