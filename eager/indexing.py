@@ -257,7 +257,7 @@ def gather(view: Array, advanced: tuple[Any, ...]) -> Array:
         DimensionError: the index tensors do not broadcast together.
     """
     try:
-        found = np.ascontiguousarray(view[advanced])
+        found = np.asarray(view[advanced], order="C")
         # NumPy leaves dimensions of one element with any stride.
         return found.copy() if 1 in found.shape else found
     except IndexError as error:

@@ -37,7 +37,7 @@ def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
     _refuse_complex("div_trunc_cpu", dtype)
     if dtype.is_floating_point:
         return wrap(np.trunc(rounded(apply2(np.divide, self, other, dtype, factor), dtype)), dtype)
-    check_divisor(other, dtype)
+    check_divisor(self, other, dtype)
     return wrap(apply2(_truncated, self, other, dtype), dtype)
 
 
@@ -46,8 +46,10 @@ def _truncated(a: Array, b: Array) -> Array:
     return np.where((a % b != 0) & ((a < 0) != (b < 0)), quotient + 1, quotient).astype(a.dtype)
 
 
-def check_divisor(other: Any, dtype: DType) -> None:
-    if bool(np.any(cast(other, dtype) == 0)):
+def check_divisor(self: Any, other: Any, dtype: DType) -> None:
+    """Refuse to divide integers by zero; where there are none, nothing is divided."""
+    is_empty = is_tensor(self) and self._array.size == 0
+    if not is_empty and bool(np.any(cast(other, dtype) == 0)):
         raise OperatorError("ZeroDivisionError")
 
 
@@ -61,7 +63,7 @@ def floor_divide(self: Any, other: Any) -> Any:
     _refuse_complex("div_floor_cpu", dtype)
     if dtype.is_floating_point:
         return wrap(apply2(_floor_divide, self, other, dtype, factor), dtype)
-    check_divisor(other, dtype)
+    check_divisor(self, other, dtype)
     return wrap(apply2(np.floor_divide, self, other, dtype), dtype)
 
 
@@ -72,7 +74,7 @@ def _floor_divide(a: Array, b: Array) -> Array:
 def remainder(self: Any, other: Any) -> Any:
     dtype = promoted(self, other)
     if not dtype.is_floating_point:
-        check_divisor(other, dtype)
+        check_divisor(self, other, dtype)
     return wrap(apply2(_remainder, self, other, dtype), dtype)
 
 
@@ -86,7 +88,7 @@ def _remainder(a: Array, b: Array) -> Array:
 def fmod(self: Any, other: Any) -> Any:
     dtype = promoted(self, other)
     if not dtype.is_floating_point:
-        check_divisor(other, dtype)
+        check_divisor(self, other, dtype)
     return wrap(apply2(np.fmod, self, other, dtype), dtype)
 
 

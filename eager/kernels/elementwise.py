@@ -130,7 +130,7 @@ def sign(self: Any) -> Any:
         return wrap((x > 0).astype(x.dtype) - (x < 0), self.dtype)
     if x.dtype.kind == "c":
         return wrap(np.where(x == 0, 0, x / np.abs(x)), self.dtype)
-    return wrap(x if x.dtype == bool else np.sign(x), self.dtype)
+    return wrap(x.copy() if x.dtype == bool else np.sign(x), self.dtype)
 
 
 def lerp(self: Any, end: Any, weight: Any) -> Any:

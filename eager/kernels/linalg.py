@@ -126,7 +126,8 @@ def linalg_vander(x: Any, n: int | None = None) -> Any:
 
 
 def matrix_power(self: Any, n: int) -> Any:
-    return wrap(np.linalg.matrix_power(compute(self), n), self.dtype)
+    found = compute(self)
+    return wrap(found.copy() if n == 1 else np.linalg.matrix_power(found, n), self.dtype)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -57,8 +57,8 @@ def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Any:
     moved = np.moveaxis(x, axis, -1)
     at = np.empty(moved.shape[:-1], np.int64)
     for place in np.ndindex(*at.shape):
-        found, counts = np.unique(moved[place], return_counts=True)
-        at[place] = np.flatnonzero(moved[place] == found[counts.argmax()])[-1]
+        _, which, counts = np.unique(moved[place], return_inverse=True, return_counts=True)
+        at[place] = np.flatnonzero(which == counts.argmax())[-1]
     return chosen(self, axis, np.expand_dims(at, axis), keepdim)
 
 

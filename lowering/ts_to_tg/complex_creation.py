@@ -19,16 +19,20 @@ Maker = Callable[[Builder, str, Sequence[Value], int], Value]
 
 
 def asked_place(name: str, arguments: Sequence[Value]) -> int | None:
-    """The argument by which an operator asks for a complex dtype."""
-    if not any(type(a) is int and a in _CODES for a in arguments):
+    """The argument by which an operator asks for a complex dtype, or a sum of complex numbers for
+    a real one."""
+    is_sum = name.partition(".")[0] in _SUMS and isinstance(arguments[0], ComplexTensor)
+    codes = BY_CODE.keys() if is_sum else _CODES
+    if not any(type(a) is int and a in codes for a in arguments):
         return None
     for at, (formal, given) in enumerate(zip(schema(name).arguments, arguments, strict=False)):
-        if formal.name == "dtype" and type(given) is int and given in _CODES:
+        if formal.name == "dtype" and type(given) is int and given in codes:
             return at
     return None
 
 
 _CODES = frozenset(code for code, dtype in BY_CODE.items() if dtype.is_complex)
+_SUMS = frozenset(f"aten::{n}" for n in ("sum", "mean", "cumsum", "prod", "cumprod", "nansum"))
 
 
 def _real_first(b: Builder, name: str, arguments: Sequence[Value], at: int) -> AnyTensor:
@@ -41,9 +45,10 @@ def _real_first(b: Builder, name: str, arguments: Sequence[Value], at: int) -> A
 
 def _operand_first(b: Builder, name: str, arguments: Sequence[Value], at: int) -> Value:
     """The operand converted, and the operator on that."""
-    x = converted(b, arguments[0], BY_CODE[arguments[at]])
-    given = [x, *arguments[1:]]
-    given[at] = None
+    dtype = BY_CODE[arguments[at]]
+    given = [converted(b, arguments[0], dtype), *arguments[1:]]
+    if dtype.is_complex:
+        given[at] = None
     return b.call(name, *given)
 
 
@@ -72,10 +77,7 @@ MAKERS: dict[str, Maker] = {
             "empty_strided",
         )
     },
-    **{
-        f"aten::{name}": _operand_first for name in ("to", "sum", "mean", "cumsum", "prod",
-                                                     "cumprod", "_to_copy")
-    },
+    **dict.fromkeys(("aten::to", "aten::_to_copy", *_SUMS), _operand_first),
     **{
         f"aten::{name}": _direct
         for name in ("full", "full_like", "new_full", "tensor", "as_tensor", "scalar_tensor")

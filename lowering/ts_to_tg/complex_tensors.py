@@ -113,16 +113,18 @@ def filled(b: Builder, shape: Value, value: Value, dtype: DType) -> AnyTensor:
 
 
 def converted(b: Builder, x: AnyTensor, dtype: DType) -> AnyTensor:
-    """`x` in another dtype; of complex numbers that become real the imaginary part is lost."""
+    """`x` in another dtype; of complex numbers that become real the imaginary part is lost.
+    The result is in memory of its own, or `x` itself where nothing changes."""
     if x.dtype is dtype:
         return x
     if dtype.is_complex:
-        return complex_of(b, x, dtype)
+        made = complex_of(b, x, dtype)
+        return ComplexTensor(b.copied(made.real), made.imag) if made.real is x else made
     if isinstance(x, Tensor):
         return b.cast(x, dtype)
     if dtype is bool_:
         return b.apply("aten::ne", x, 0)
-    return b.cast(x.real, dtype)
+    return b.copied(x.real) if x.real.dtype is dtype else b.cast(x.real, dtype)
 
 
 def copied(b: Builder, x: AnyTensor) -> AnyTensor:

@@ -234,6 +234,8 @@ def einsum(b: Builder, equation: str, tensors: list[Tensor], *_: Value) -> Tenso
         return total
 
     shape = [sizes[c] for c in out]
+    if not summed and len(tensors) == 1:
+        return _permuted(b, tensors[0], terms[0], out)
     if not summed:
         return b.compute(shape, dtype, lambda body, i: value(body, dict(zip(out, i, strict=True))))
     if len(tensors) > 2:
@@ -246,6 +248,15 @@ def einsum(b: Builder, equation: str, tensors: list[Tensor], *_: Value) -> Tenso
             body, dict(zip(out, i, strict=True)) | dict(zip(summed, r, strict=True))
         ),
     )
+
+
+def _permuted(b: Builder, x: Tensor, term: str, out: str) -> Tensor:
+    """A view, as in PyTorch, of an operand with nothing to add: diagonals, in the order `out`."""
+    while (c := next((c for c in term if term.count(c) > 1), None)) is not None:
+        first, second = term.index(c), term.rindex(c)
+        x = b.apply("aten::diagonal", x, 0, first, second)
+        term = term[:first] + term[first + 1 : second] + term[second + 1 :] + c
+    return b.apply("aten::permute", x, [term.index(c) for c in out])
 
 
 def _check_product(b: Builder, dtype: DType) -> None:

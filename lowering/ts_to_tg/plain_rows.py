@@ -27,6 +27,7 @@ from .complex_tensors import converted, copied, write
 from .dims import dtype_of
 from .facts import Refuse, facts_of
 from .nested import call_nested, has_nested
+from .own_memory import owned
 from .quantization import call_quantized, has_quantized
 from .refusals import reason_of
 from .scalar_values import is_unknown
@@ -139,7 +140,7 @@ class PlainRows:
             maker = MAKERS.get(base)
             return maker(b, name, arguments, at) if maker else b.cannot("a complex dtype")
         if (row := self._of_calls(name)) is not None:
-            return row(b, *arguments)
+            return owned(b, name, row(b, *arguments), arguments)
         # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
         row = self.tensors.get(name) if tensors or "." in name else None
         if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
@@ -149,7 +150,7 @@ class PlainRows:
                 b.cannot("arithmetic of complex numbers outside of tensors")
         row = row or self.tensors.get(base)
         if row is not None:
-            return row(b, *arguments)
+            return owned(b, name, row(b, *arguments), arguments)
         if functional_name(base) != base and isinstance(arguments[0], Tensor | ComplexTensor):
             return self._in_place(name, base, arguments)
         if base.endswith("_copy"):
