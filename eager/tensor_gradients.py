@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorscript.base.errors import MissingKernelError, OperatorError
+from tensorscript.base.schema import schema
 
 from .hooks import RemovableHandle
 from .storage import TensorBase
+from .tracing import active_tracer
 
 NO_GRADIENTS = (
     "{name}() is not provided: TensorScript runs programs forward and records no gradients; "
@@ -66,6 +68,8 @@ class TensorGradients(TensorBase):
                 "function in torch/optim/optimizer.py as the solution."
             )
         self._requires_grad = self._computed = False
+        if (tracer := active_tracer()) is not None:
+            tracer.ran(schema("aten::detach"), (self,), self)
         return self
 
     def backward(

@@ -218,6 +218,15 @@ def out_of_place(found: Schema) -> Schema:
     return schema(twin) if known and has_kernel(twin) else found
 
 
+def copied(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    """What stands for `target.copy_(source)` where nothing is written; a source of another dtype
+    is converted, which PyTorch forgets."""
+    target, source = arguments[:2]
+    if source.dtype is not target.dtype:
+        return out_of_place(found), arguments
+    return schema("aten::expand_as"), (source, target)
+
+
 _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] = {
     **{f"conv{n}d": _convolution for n in (1, 2, 3)},
     **{f"conv_transpose{n}d": _convolution for n in (1, 2, 3)},

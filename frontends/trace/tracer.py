@@ -43,7 +43,7 @@ from .facts import has_tensor, is_differentiable, memory_of, type_of
 from .literals import PYTHON_TYPES, SCHEMA_TYPES, contents, plain
 from .parts import Parts, parts_of
 from .places import here, name_of
-from .spelling import WrappedNumber, out_of_place, spelled
+from .spelling import WrappedNumber, copied, out_of_place, spelled
 from .written import Names, written_names
 
 ATTRIBUTE = "prim::TracedAttr"
@@ -187,7 +187,7 @@ class Tracer:
         self._written = written_names(schema, arguments)
         schema, arguments = spelled(schema, arguments, result)
         if self.manner.outplace and schema.base_name.endswith("_"):
-            schema = self._out_of_place(schema, arguments[0])
+            schema, arguments = self._out_of_place(schema, arguments)
         span = here()
         given = [(a.type, value) for a, value in zip(schema.arguments, arguments, strict=True)]
         self._read_numbers(given)
@@ -204,15 +204,17 @@ class Tracer:
         for value, made in zip(node.outputs, results, strict=True):
             self._name_result(value, made, grad, span)
 
-    def _out_of_place(self, found: Schema, target: TensorBase) -> Schema:
+    def _out_of_place(
+        self, found: Schema, arguments: tuple[Any, ...]
+    ) -> tuple[Schema, tuple[Any, ...]]:
         """What stands for an in-place operator where none is wanted; an assignment through a view
         stays, as nothing else would tell the tensor behind it."""
-        sharing = self._sharing(target)
+        sharing = self._sharing(arguments[0])
         if found.base_name != "copy_":
             cautions.warn_of_views(found.base_name, sharing)
-            return out_of_place(found)
+            return out_of_place(found), arguments
         cautions.warn_of_views("copy_ (possibly due to an assignment)", sharing)
-        return found if sharing > 1 else out_of_place(found)
+        return (found, arguments) if sharing > 1 else copied(found, arguments)
 
     def _sharing(self, tensor: TensorBase) -> int:
         """How many tensors that the trace knows share the memory of one."""

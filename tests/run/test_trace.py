@@ -397,6 +397,19 @@ def test_in_place_operators_as_others() -> None:
     assert "in-place operator add_" in texts[0]
 
 
+@pytest.mark.parametrize("dtype, kind", [("float32", "expand_as"), ("float64", "copy")])
+def test_a_copy_into_a_tensor_is_the_source_in_its_shape(dtype: str, kind: str) -> None:
+    def program(x):
+        out = ts.zeros(2, *x.shape, dtype=getattr(ts, dtype))
+        out.copy_(x)
+        return out
+
+    traced = jit.trace(program, X, _force_outplace=True)
+    assert f"aten::{kind}" in kinds(traced.graph) and "aten::copy_" not in kinds(traced.graph)
+    assert traced(X).dtype is getattr(ts, dtype)
+    assert ts.equal(traced(X + 1), program(X + 1))
+
+
 def test_an_assignment_through_a_view_stays_in_place() -> None:
     def program(x):
         y = x.clone()

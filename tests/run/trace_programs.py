@@ -122,6 +122,7 @@ _BODIES = {
     "return F.linear(x, w, b)",
     "drawn": "w = torch.nn.init.uniform_(torch.empty(2, 3))\ntorch.nn.init.normal_(w)\n"
     "torch.nn.init.xavier_uniform_(w)\nreturn x + w * 0",
+    "detached in place": "y = torch.matmul(x, x.t())\ny.detach_()\nreturn y * 2, y",
     "plus": "y = +x\nreturn y * 2, x + y",
     "fork": "f = torch.jit.fork(torch.relu, x)\ny = x * 2\nreturn torch.jit.wait(f) + y",
     "forks": "two = [torch.jit.fork(lambda a, b: (a + b, a), x, k) for k in (1, 2)]\n"
