@@ -65,6 +65,7 @@ class Span:
     Attributes:
         shown: the place that graphs show instead; errors underline this one all the same.
         within: what errors call the function it stands in, where that has no `def`.
+        calls: the Python calls that were running there, innermost first, where that is known.
     """
 
     source: Source = field(repr=False)
@@ -72,6 +73,7 @@ class Span:
     end: int
     shown: str = field(default="", compare=False)
     within: str = field(default="", compare=False)
+    calls: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def line(self) -> int:

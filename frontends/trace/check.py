@@ -250,7 +250,8 @@ def _place(title: str, op: Operation) -> str:
     span = span_of(op)
     if span is None:
         return ""
-    return f"{title}:\n\t{span.source.filename}({span.line})\n"
+    calls = "\n".join(span.calls or [f"{span.source.filename}({span.line})"])
+    return f"{title}:\n{indented(calls)}\n"
 
 
 def _constants_differ(traced: Recording, again: Recording) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -57,14 +58,17 @@ def _kind_of_code(code: CodeType) -> str:
     return "library" if filename.startswith(_LIBRARY) and not is_face else "inner"
 
 
-def _frame(kinds: frozenset[str]) -> FrameType | None:
-    """The innermost frame of the traced program whose file is of one of `kinds`."""
+def _frames(kinds: frozenset[str]) -> Iterator[FrameType]:
+    """The frames of the traced program whose files are of `kinds`, innermost first."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_name != _END:
         if _kind(frame) in kinds:
-            return frame
+            yield frame
         frame = frame.f_back
-    return None
+
+
+def _frame(kinds: frozenset[str]) -> FrameType | None:
+    return next(_frames(kinds), None)
 
 
 @cache
@@ -86,13 +90,21 @@ def in_library() -> bool:
 
 def here() -> Span | None:
     """The user's statement that is running, or else the library's, as a line of its file."""
-    frame = _frame(frozenset({"user"})) or _frame(frozenset({"library"}))
-    if frame is None:
+    frames = list(_frames(frozenset({"user", "library"})))
+    if not frames:
         return None
-    source = _source(frame.f_code.co_filename)
+    frame = next((each for each in frames if _kind(each) == "user"), frames[0])
+    code = frame.f_code
+    source = _source(code.co_filename)
     line = min(frame.f_lineno, len(source.lines)) - 1
-    start = source.line_starts[line]
-    return Span(source, start, start + len(source.lines[line]))
+    start, end = source.line_starts[line], source.line_starts[line] + len(source.lines[line])
+    calls = tuple(_call(each.f_code, each.f_lineno) for each in frames)
+    return Span(source, start, end, within=code.co_name, calls=calls)
+
+
+@cache
+def _call(code: CodeType, line: int) -> str:
+    return f"{code.co_filename}({line}): {code.co_name}"
 
 
 def name_of(tensor: TensorBase) -> str:
