@@ -6,6 +6,7 @@ import linecache
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -89,17 +90,34 @@ def in_library() -> bool:
 
 
 def here() -> Span | None:
-    """The user's statement that is running, or else the library's, as a line of its file."""
+    """The user's expression that is running, or else the library's; graphs show its line."""
     frames = list(_frames(frozenset({"user", "library"})))
     if not frames:
         return None
     frame = next((each for each in frames if _kind(each) == "user"), frames[0])
     code = frame.f_code
-    source = _source(code.co_filename)
-    line = min(frame.f_lineno, len(source.lines)) - 1
-    start, end = source.line_starts[line], source.line_starts[line] + len(source.lines[line])
+    start, end = _extent(code, frame.f_lasti)
     calls = tuple(_call(each.f_code, each.f_lineno) for each in frames)
-    return Span(source, start, end, within=code.co_name, calls=calls)
+    shown = f"{code.co_filename}:{frame.f_lineno}:0"
+    return Span(_source(code.co_filename), start, end, shown, code.co_name, calls)
+
+
+@cache
+def _extent(code: CodeType, instruction: int) -> tuple[int, int]:
+    """Where the expression of an instruction starts and ends in its file, as far as that is
+    known; the start of the file where there is none."""
+    source = _source(code.co_filename)
+    places = next(islice(code.co_positions(), instruction // 2, None))
+    line, last, column, end = (place or 0 for place in places)
+    if not 0 < line <= last <= len(source.lines):
+        return 0, 0
+    return _offset(source, line - 1, column), _offset(source, last - 1, end)
+
+
+def _offset(source: Source, line: int, column: int) -> int:
+    """The offset of a column that counts bytes, as Python's do."""
+    before = source.lines[line].encode()[:column].decode(errors="replace")
+    return source.offset(line, len(before))
 
 
 @cache

@@ -97,7 +97,9 @@ def test_check_inputs_find_a_loop_that_depends_on_shapes() -> None:
         jit.trace(loop_in_traced_fn, (ts.rand(3, 4, 5),), check_inputs=checks)
     text = re.sub(r" # \S+", "", str(caught.value))
     assert text.startswith("Tracing failed sanity checks!\n" + GRAPH_DIFF)
-    assert re.search(r"Trace source location:\n\t\t\S+test_trace.py\(\d+\)\n", text)
+    assert re.search(
+        r"Trace source location:\n\t\t\S+test_trace.py\(\d+\): loop_in_traced_fn\n", text
+    )
 
 
 def test_a_row_filled_at_random_is_recorded_and_warned_of() -> None:
@@ -395,6 +397,25 @@ def test_in_place_operators_as_others() -> None:
     assert len(texts) == 1
     assert "2 live references to the data region being modified" in texts[0]
     assert "in-place operator add_" in texts[0]
+
+
+def halves(x):
+    return x.view(3, 2) * 0.5
+
+
+def test_an_error_of_a_trace_underlines_the_expression_of_the_program() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        jit.trace(lambda x: halves(x) + 1, ts.ones(2, 3))(ts.ones(3, 3))
+    assert f'File "{__file__}", line' in str(caught.value)
+    assert ", in halves\n" in str(caught.value)
+    assert "    return x.view(3, 2) * 0.5\n           ~~~~~~~~~~~~ <--- HERE" in str(caught.value)
+
+
+def test_places_count_characters_where_python_counts_bytes() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        jit.trace(lambda x: ("é", x.view(6))[1], ts.ones(2, 3))(ts.ones(3, 3))
+    line, below = str(caught.value).splitlines()[-5:-3]
+    assert line[below.index("~") : below.rindex("~") + 1] == "x.view(6)"
 
 
 @pytest.mark.parametrize("dtype, kind", [("float32", "expand_as"), ("float64", "copy")])
