@@ -123,6 +123,10 @@ class CompiledFunction(Inspected):
             values = call_values(self.schema, self.program.defaults, args, kwargs)
         return self.call_with(values)
 
+    def answer(self, values: list[Any]) -> Any:
+        """`call_with`, by an installed builtin if one takes these values."""
+        return self.call_with(values) if self._by_name_only else self(*values)
+
     def call_with(self, values: list[Any]) -> Any:
         """A call with one value per argument, those that are given by name alone among them.
 
@@ -151,6 +155,7 @@ class CompiledFunction(Inspected):
         except (ScriptError, OperatorError) as error:  # the program fails for all such arguments
             raise self._explained(error, values) from None
         if found is None or _mixes(found.plan, bound):
+            self._forget_builtin()
             return self._interpret(values, bound.kind)
         self._expect(found, bound.kind)
         return self._run(found, bound, values)
@@ -158,13 +163,22 @@ class CompiledFunction(Inspected):
     def _expect(self, found: Specialisation, kind: str) -> None:
         """Have the next call answered without dispatch if it is of this kind."""
         if found.fast_class is None:
-            return
-        if kind in ("", "numpy"):
+            self._forget_builtin()
+        elif kind in ("", "numpy"):
             self.__class__ = found.fast_class
         elif kind == "ts":
             if found.tensor_class is None:
                 found.tensor_class = self._calling_class(tensor_call(found))
             self.__class__ = found.tensor_class
+
+    def _forget_builtin(self) -> None:
+        """Have the next call dispatched: its code may hold as a constant what others change."""
+        self.__class__ = CompiledFunction
+
+    def pass_in(self, paths: Sequence[str]) -> None:
+        """From now on native code is handed these attributes of `self` at every call."""
+        self._known.learn(paths)
+        self._forget_builtin()
 
     def _for_gpu(self, ordinal: int) -> CompiledFunction:
         """The same program as code for a GPU, where its arguments or what it holds are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -71,10 +71,6 @@ class Inspected:
     def changing(self) -> Collection[str]:
         """Paths of the attributes of `self` that native code is known to change."""
         return self._known.changing.keys()
-
-    def pass_in(self, paths: Sequence[str]) -> None:
-        """From now on native code is handed these attributes of `self` at every call."""
-        self._known.learn(paths)
 
     @property
     def report(self) -> Report:

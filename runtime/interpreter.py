@@ -148,17 +148,19 @@ class Interpreter:
         func = self.function(name)
         if func is None:
             raise KeyError(name)
-        env: Environment = dict(zip(func.block.args, arguments, strict=True))
+        block = func.regions[0].block  # without the search for its name
+        env: Environment = dict(zip(block.args, arguments, strict=True))
         own = self._thread
         own.depth += 1
         try:
-            self.block(func.block, env)
+            self.run(block.ops, env)
         finally:
             own.depth -= 1
             if own.depth == 0:
                 own.warned.clear()
-        values = func.return_op.values
-        return env[values[0]] if values else None
+        last = block.last_op
+        assert last is not None
+        return env[last.operands[0]] if last.operands else None
 
     def block(self, block: Block, env: Environment) -> None:
         """Run the ops of a block; results land in `env`."""

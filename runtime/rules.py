@@ -33,13 +33,14 @@ def _inputs(values: Sequence[SSAValue], env: Environment) -> list[Any]:
 
 def _constant(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.ConstantOp)
-    env[op.result] = i.constant(op.value.data, op.result.type)
+    (result,) = op.results
+    env[result] = i.constant(op.value.data, result.type)
 
 
 def _operator(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.OperatorOp)
-    # Its only groups of operands and results, without the search for them by name: this is where
-    # the interpreter spends its time.
+    # Its only groups of operands and results, without the search for them by name, here and below:
+    # this is where the interpreter spends its time.
     result = call_operator(i, op, tuple(_inputs(op.operands, env)))
     if len(op.results) != 1:
         env.update(zip(op.results, result or (), strict=True))
@@ -127,11 +128,9 @@ def _tuple_slice(i: Machine, op: Operation, env: Environment) -> None:
 
 def _get_attr(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.GetAttrOp)
-    target = env[op.object]
-    if isinstance(target, ScriptObject):
-        env[op.result] = i.attribute(target, op.attribute.data)
-    else:
-        env[op.result] = getattr(target, op.attribute.data)
+    target, name = env[op.operands[0]], op.attribute.data
+    found = i.attribute(target, name) if isinstance(target, ScriptObject) else getattr(target, name)
+    env[op.results[0]] = found
 
 
 def _set_attr(i: Machine, op: Operation, env: Environment) -> None:
@@ -162,19 +161,19 @@ def _stacked(i: Machine, name: str, arguments: list[Any], op: Operation) -> Any:
 
 def _call(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.CallOp)
-    env[op.result] = _stacked(i, op.callee.data, _inputs(op.arguments, env), op)
+    env[op.results[0]] = _stacked(i, op.callee.data, _inputs(op.operands, env), op)
 
 
 def _call_method(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.CallMethodOp)
-    arguments = _inputs(op.arguments, env)
-    receiver = arguments[0]
-    if not isinstance(receiver, ScriptObject):
-        declared = op.arguments[0].type
-        name = declared.class_name.data if isinstance(declared, ClassType | InterfaceType) else ""
-        env[op.result] = _stacked(i, f"{name}.{op.method.data}", arguments, op)
-        return
-    env[op.result] = _stacked(i, f"{receiver.class_name}.{op.method.data}", arguments, op)
+    arguments = _inputs(op.operands, env)
+    receiver, declared = arguments[0], op.operands[0].type
+    name = ""
+    if isinstance(receiver, ScriptObject):
+        name = receiver.class_name
+    elif isinstance(declared, ClassType | InterfaceType):
+        name = declared.class_name.data
+    env[op.results[0]] = _stacked(i, f"{name}.{op.method.data}", arguments, op)
 
 
 def _python(i: Machine, op: Operation, env: Environment) -> None:

@@ -151,7 +151,7 @@ class Entry:
         by_value = by_value and not MODES.autocast_enabled
         is_native = _executor.get() == "native" and OPTIMIZES()
         if is_native and by_value and active_tracer() is None:
-            return to_python(self.native().call_with(list(given)), self.classes)
+            return to_python(self.native().answer(list(given)), self.classes)
         tracer = active_tracer()
         try:
             with traced_by(None):

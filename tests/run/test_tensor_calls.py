@@ -12,6 +12,7 @@ import pytest
 import tensorscript as ts
 from tensorscript.base.errors import NotCompilable, UserError
 from tensorscript.compiler.function import CompiledFunction
+from tensorscript.compiler.jit.callables import executor
 
 
 def doubled(x: ts.Tensor) -> ts.Tensor:
@@ -90,3 +91,40 @@ def test_errors_of_native_code_are_explained() -> None:
         call(ts.zeros(2))
     with pytest.raises(UserError):
         call(ts.ones(2), 1)
+
+
+class Counting(ts.nn.Module):
+    """Of vectors, its state is a constant of native code; matrices change it."""
+
+    count: ts.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", ts.ones(3))
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        if x.dim() == 2:
+            self.count.add_(1.0)
+        return x * self.count
+
+
+VECTOR, MATRIX = np.ones(3, np.float32), np.ones((2, 3), np.float32)
+TURNS = (VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, VECTOR, VECTOR)
+COUNTS = [1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 4.0, 4.0]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, ts.tensor])
+def test_state_that_other_calls_change_is_no_constant(kind: Callable[..., Any]) -> None:
+    call = ts.compile(Counting(), cache=False)
+    assert [np.asarray(call(kind(x))).max() for x in TURNS] == COUNTS
+
+
+def test_state_that_scripted_calls_change_is_no_constant() -> None:
+    with executor("native"):
+        scripted = ts.jit.script(Counting())
+        assert [scripted(ts.tensor(x)).max().item() for x in TURNS] == COUNTS
+        found = []
+        for _ in range(4):
+            found += [scripted(ts.tensor(VECTOR)).max().item() for _ in range(2)]
+            scripted.count.add_(1.0)
+        assert found == [4.0, 4.0, 5.0, 5.0, 6.0, 6.0, 7.0, 7.0]
