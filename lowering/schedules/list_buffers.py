@@ -117,14 +117,18 @@ class _Names:
         """The statements that mention a name and still stand."""
         return [op for op in self._uses.get(name, []) if op.parent is not None]
 
-    def replace(self, op: Operation, made: Sequence[Operation]) -> None:
-        """Put statements in the place of one."""
-        block = op.parent
+    def insert(self, made: Sequence[Operation], before: Operation) -> None:
+        """Put new statements before one."""
+        block = before.parent
         assert block is not None
         for one in made:
-            one.location = op.location
-            block.insert_op_before(one, op)
+            one.location = before.location
+            block.insert_op_before(one, before)
             self._note(one)
+
+    def replace(self, op: Operation, made: Operation) -> None:
+        """Put a new statement in the place of one."""
+        self.insert([made], op)
         detach(op)
 
     def fresh(self, stem: str) -> str:
@@ -154,8 +158,8 @@ def _fixed(make: InvokeOp, names: _Names) -> None:
     fits = (op.buffer for op in bound if _is_whole(op.buffer, dtype, count))
     if (buffer := next(fits, None)) is None:
         buffer = Buffer(names.fresh(f"{name}_b"), dtype, (count,))
-        assert make.parent is not None
-        make.parent.insert_op_after(BindOp(buffer, var(name)), make)
+        assert make.next_op is not None  # what it is made for
+        names.insert([BindOp(buffer, var(name))], make.next_op)
     is_size = count.op == "var" and str(count.value) in names.sizes
     length = count if is_size else binary("max", count, const(0))
     for op in accesses:
@@ -190,7 +194,7 @@ def _access(op: InvokeOp, buffer: Buffer, length: Expr, names: _Names) -> None:
         case _:
             made = StoreOp(buffer.name, (op.arguments[1],), op.arguments[2])
     names.values.pop(op.var, None)
-    names.replace(op, [made])
+    names.replace(op, made)
 
 
 # --- lists that a loop appends to ---------------------------------------------------------------
@@ -313,19 +317,16 @@ def _reserve(appended: _Appended, found: Counting, names: _Names) -> None:
     name, counter = appended.name, var(found.counter)
     if _element([*appended.inside, appended.push]) is not appended.dtype:
         return
-    block, loop = found.loop.parent, found.loop
-    assert block is not None
     count = LetOp(names.fresh(f"{name}_n"), binary("max", found.limit, const(0)))
     turns = var(count.var)
     buffer = Buffer(names.fresh(f"{name}_b"), appended.dtype, (turns + appended.length,))
-    for made in (count, InvokeOp("list_grow", [var(name), turns]), BindOp(buffer, var(name))):
-        made.location = loop.location
-        block.insert_op_before(made, loop)
+    grow = InvokeOp("list_grow", [var(name), turns])
+    names.insert([count, grow, BindOp(buffer, var(name))], found.loop)
     at, next_ = (counter + (appended.length + k) for k in (0, 1))
-    after = _between(appended.push, _end(loop))
+    after = _between(appended.push, _end(found.loop))
     for op in appended.inside:
         _access(op, buffer, next_ if op in after else at, names)
-    names.replace(appended.push, [StoreOp(buffer.name, (at,), appended.push.arguments[1])])
+    names.replace(appended.push, StoreOp(buffer.name, (at,), appended.push.arguments[1]))
 
 
 def _end(loop: WhileOp) -> Operation:

@@ -139,6 +139,14 @@ def test_other_lists_are_appended_to_as_they_stand(parts: dict[str, str]) -> Non
     assert "list_grow" not in _appended(**parts)[0]
 
 
+def test_only_the_first_of_two_loops_knows_where_it_appends() -> None:
+    loop = "te.var j: i64 = 0\nte.while j < n {{\n{}\nte.assign j = j + 1\n}}"
+    called, text = _appended(between=loop.format("te.invoke @list_push_i64(l, j)"))
+    assert called.count("list_grow") == 1
+    assert "te.store l_b[j + 1] = j" in text
+    assert "te.invoke @list_push_i64(l, x + 1)" in text
+
+
 @pytest.mark.parametrize(("limit", "grows"), [("1000", True), ("9999999", False), ("count", False)])
 def test_room_where_an_error_may_end_the_loop(limit: str, grows: bool) -> None:
     """An error must come before memory runs out for turns that are never reached."""

@@ -72,6 +72,15 @@ def before_and_after(n: int) -> int:
     return len(second) * 100 + second[-1]
 
 
+def loop_after_loop(xs: list[int], n: int) -> list[int]:
+    kept = [2 * x for x in xs]
+    for i in range(n):
+        kept.append(len(kept) + i)
+    for i in range(len(kept)):
+        kept.append(kept[i] + kept[-1])
+    return kept
+
+
 def beyond(xs: list[int], shift: int) -> int:
     kept = [0]
     for i in range(len(xs)):
@@ -96,6 +105,7 @@ def without_end(xs: list[int]) -> int:
         (kept_rows, [(0, 3), (3, 0), (3, 12), (2, -1)]),
         (counts, [([0, 2, -1, 2], 4), ([], 0), ([], -2)]),
         (before_and_after, [(0,), (20,)]),
+        (loop_after_loop, [([], 0), ([], 3), ([5, 6], 0), ([5, 6, 7], 9)]),
         (beyond, [([1, 2, 3], 0), ([1, 2, 3], 1), ([1, 2, 3], -2), ([], 5)]),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
