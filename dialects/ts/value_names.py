@@ -1,8 +1,9 @@
 """Unique names of a graph's values: `x.1`, `x.3`, ... for the hint `x`, numbers without a hint.
 
 Of a trace the last value of a hint has the bare name: each gave it up to the next. So has an
-argument of a script that nothing reads or sets. A name once given stays, also when the graph is
-edited; only a value that is asked to take a name that is in use makes its owner take another.
+argument of a script that nothing reads or sets, and the constant of an attribute, whose hint is a
+path (`self.layer.weight`). A name once given stays, also when the graph is edited; only a value
+that is asked to take a name that is in use makes its owner take another.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ class ValueNames:
 
     def _hinted(self, hint: str, value: SSAValue) -> str:
         suffix = self._suffixes.get(hint, 1)
-        is_bare = self._last.get(hint) is value or (hint == "self" and suffix == 1)
+        is_path = "." in hint
+        is_bare = is_path or self._last.get(hint) is value or (hint == "self" and suffix == 1)
         self._suffixes[hint] = suffix + 2
         if is_bare and hint not in self._owners:
             return hint

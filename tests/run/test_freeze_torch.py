@@ -389,11 +389,24 @@ def test_a_frozen_trace_forgets_the_sizes_of_its_example(how: str) -> None:
     assert [tuple(y.shape) for y in ours(ts.ones(7, 3))] == [(4, 7), (7, 4)]
 
 
+@pytest.mark.parametrize("lib", [ts, torch], ids=["ours", "theirs"])
+def test_constants_are_called_by_their_paths(lib: Any) -> None:
+    layers = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.ReLU()).eval()
+    for module in (lib.jit.script(layers), lib.jit.trace(layers, lib.ones(2, 3))):
+        names = [value.debugName() for value in values_of_constants(lib.jit.freeze(module))]
+        assert {"self.0.weight", "self.0.bias"} <= set(names)
+
+
+def values_of_constants(frozen: Any) -> list[Any]:
+    nodes = frozen.graph.nodes()
+    return [node.output() for node in nodes if node.kind() == "prim::Constant"]
+
+
 def test_constants_of_a_frozen_graph_stand_first_and_once() -> None:
     frozen = ts.jit.freeze(sized(ts))
     kinds = [node.kind() for node in frozen.graph.nodes()]
     constants = [kind == "prim::Constant" for kind in kinds]
     assert constants == sorted(constants, reverse=True)
-    held = [node.output() for node in frozen.graph.nodes() if node.kind() == "prim::Constant"]
+    held = values_of_constants(frozen)
     numbers = [value.toIValue() for value in held if str(value.type()) == "int"]
     assert sorted(numbers) == sorted(set(numbers)) == [0, 1]
