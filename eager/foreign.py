@@ -10,6 +10,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import (
+    BuiltinFunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from tensorscript.base.dtypes import BY_NAME, DType, bfloat16, from_numpy
@@ -19,6 +25,7 @@ from .growth import keep_size
 from .storage import Array, TensorBase, make
 from .tracing import active_tracer
 
+_IN_C = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType)
 _HOMES = {"torch.nn.functional": "tensorscript.eager.nn.functional"}
 _HOME = "tensorscript.eager.namespace"
 """The modules whose `lookup` finds our functions, by PyTorch's module and for all others. They are
@@ -33,6 +40,13 @@ def is_foreign(value: object) -> bool:
 def is_foreign_tensor(value: object) -> bool:
     """Whether a value is one of PyTorch's tensors or parameters."""
     return is_foreign(value) and hasattr(value, "detach")
+
+
+def is_foreign_function(function: Any) -> bool:
+    """Whether a function or method is PyTorch's: those of its C++ are no functions of Python."""
+    return isinstance(function, _IN_C) or (getattr(function, "__module__", "") or "").startswith(
+        "torch."
+    )
 
 
 def has_foreign(value: object) -> bool:

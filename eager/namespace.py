@@ -27,6 +27,7 @@ from tensorscript.base.twins import MADE_OF
 
 from . import caution, composites
 from .absent import absence
+from .answering import answer, asking, who_answers
 from .autocast import SWITCHES
 from .binding import resolve
 from .built_in import BuiltInFunction
@@ -265,6 +266,14 @@ _BUILT_IN = frozenset((
 """Faces that are built-in functions in PyTorch; the others are Python functions there, too."""
 
 
+_ASK_NOBODY = frozenset((
+    "as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "get_default_dtype",
+    "is_grad_enabled", "is_tensor", "manual_seed", "promote_types", "set_default_dtype",
+    "set_grad_enabled", "tensor", "to_dlpack", "typename", *SETTINGS, *SWITCHES,
+))  # fmt: skip
+"""Faces that classes with a `__torch_function__` do not answer."""
+
+
 @cache
 def lookup(name: str) -> Face:
     """The public function called `name`.
@@ -273,12 +282,18 @@ def lookup(name: str) -> Face:
         AttributeError: there is none.
     """
     if (face := FACES.get(name)) is not None:
+        if name not in _ASK_NOBODY:
+            face = _called(name, asking(face))
+            if name not in _BUILT_IN:
+                face.__module__ = "tensorscript"  # where pickles find the one that asks
         return BuiltInFunction(_called(name, face), lookup) if name in _BUILT_IN else face
     full = f"aten::{name}"
     if name.startswith("__") or not has_operator(full):
         raise AttributeError(f"module 'tensorscript' has no attribute '{name}'{absence(name)}")
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        if asked := who_answers(args, kwargs):
+            return answer(lookup(name), asked, args, kwargs)
         grad = kwargs.pop("requires_grad", False)
         if name in NUMBER_FIRST and len(args) > 1:
             args = _number_first(args)

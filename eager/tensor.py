@@ -20,6 +20,14 @@ from tensorscript.base.scalar_range import check_range
 from tensorscript.base.schema import has_operator, operator_names
 
 from . import subscript
+from .answering import (
+    answer,
+    ask_for_subclass,
+    asking,
+    method_of,
+    never_answers,
+    who_answers,
+)
 from .caution import warn
 from .composites import METHODS
 from .demands.index import check_put
@@ -51,6 +59,15 @@ _COPIED = (
 _NOT_METHODS = frozenset({"tensor", "zeros", "ones", "arange", "rand", "randn", "cat", "stack"})
 
 
+_ASKING = (
+    "H", "T", "__getitem__", "__iter__", "__reversed__", "__setitem__", "apply_", "backward",
+    "chunk", "cpu", "cuda", "data", "detach_", "imag", "item", "mH", "mT", "map2_", "map_",
+    "new_tensor", "norm", "numpy", "real", "requires_grad_", "reshape", "split", "to", "tolist",
+    "type", "unbind", "view", "where",
+)  # fmt: skip
+"""Methods and properties that are written out, which subclasses answer."""
+
+
 T = TypeVar("T")
 
 
@@ -60,18 +77,13 @@ class _Operators(type):
     def __getattr__(cls, name: str) -> Callable[..., Any]:
         if name.startswith("__") or not _is_method(name):
             raise AttributeError(f"type object 'Tensor' has no attribute '{name}'")
-        return _unbound(name)
+        return method_of(name)
 
 
 @cache
-def _unbound(name: str) -> Callable[..., Any]:
-    """The method as a function; one object a name, as programs compare them by identity."""
-
-    def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self, name)(*args, **kwargs)
-
-    run.__name__, run.__qualname__ = name, f"Tensor.{name}"
-    return run
+def _method(name: str) -> Callable[..., Any]:
+    """A method that is no operator on the same arguments."""
+    return asking(METHODS[name], method_of(name))
 
 
 def _no_fit(new: Array, target: Array, dtype: DType, plain: bool) -> str:
@@ -143,6 +155,10 @@ class Tensor(
         if (tracer := active_tracer()) is not None:
             tracer.builds("Tensor")
         fill(self, _given(data, () if dtype is None else (dtype, *sizes)), MODES.default_dtype)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        ask_for_subclass(cls, Tensor, _ASKING)
 
     def __dir__(self) -> Iterable[str]:
         names = (name.removeprefix("aten::") for name in operator_names())
@@ -231,7 +247,7 @@ class Tensor(
 
     def as_subclass(self, cls: type[T]) -> T:
         """The same memory as a tensor of another class."""
-        made = cls.__new__(cls)
+        made = object.__new__(cls)
         assert isinstance(made, TensorBase)
         fill(made, (self,), self.dtype)
         made._requires_grad, made._sign = self._requires_grad, self._sign
@@ -316,14 +332,14 @@ class Tensor(
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if (word := _WORDS.get(name)) is not None:
             return partial(self.to, BY_NAME[word])
-        if (face := METHODS.get(name)) is not None:
-            return partial(face, self)
+        if name in METHODS:
+            return partial(_method(name), self)
         if name.startswith("__") or not _is_method(name):
             raise AttributeError(f"'Tensor' object has no attribute '{name}'")
         return partial(call_method, self, f"aten::{name}")
 
 
-TENSOR_CLASS[0] = Tensor
+TENSOR_CLASS[0] = never_answers(Tensor)
 
 
 def _given(first: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -334,6 +350,8 @@ def _given(first: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
 def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
     """A generated method: the operator on `self` and the arguments; those that make tensors
     (`new_zeros`) take `requires_grad`."""
+    if asked := who_answers((self, *args), kwargs):
+        return answer(method_of(name.removeprefix("aten::")), asked, (self, *args), kwargs)
     grad = kwargs.pop("requires_grad", False) if name.startswith("aten::new_") else False
     result = call(name, (self, *args), kwargs, public=True, method=True)
     if grad:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,12 @@ from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.dtypes import from_numpy as of_array
 from tensorscript.base.errors import ArgumentError
 
+from .answering import NoAnswer, answer, method_of, who_answers
 from .dispatch import call
 from .exchange import from_numpy
 from .storage import TensorBase, make, promoted, to_storage
+
+_NO_NAMES: dict[str, Any] = {}
 
 
 def _operator(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
@@ -48,6 +51,14 @@ def _as_numpy_would(tensor: Any, array: Any) -> tuple[Any, Any]:
     return tensor.to(dtype), array.to(dtype)
 
 
+def _operand_answers(name: str, asked: Sequence[Any], operands: tuple[Any, Any]) -> Any:
+    """What an operand says of the operator; Python asks its own operators where it says nothing."""
+    try:
+        return answer(method_of(name.removeprefix("aten::")), asked, operands, _NO_NAMES)
+    except NoAnswer:
+        return NotImplemented
+
+
 class TensorOperators(TensorBase):
     """`x + y`, `x @ y`, `x == y`, `x += y` and their kind."""
 
@@ -55,11 +66,14 @@ class TensorOperators(TensorBase):
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    def _asked(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """The operator `name` on this tensor first."""
-        return call(f"aten::{name}", (self, *args), kwargs)
+    def _unary(self, name: str) -> Any:
+        if asked := who_answers((self,), _NO_NAMES):
+            return answer(method_of(name), asked, (self,), _NO_NAMES)
+        return call(f"aten::{name}", (self,))
 
     def _binary(self, other: Any, name: str, swapped: bool = False) -> Any:
+        if asked := who_answers((self, other), _NO_NAMES):
+            return _operand_answers(name, asked, (self, other))
         if isinstance(other, np.generic):
             other = other.item()
         elif isinstance(other, np.ndarray):
@@ -86,11 +100,8 @@ class TensorOperators(TensorBase):
     __pow__ = _operator("aten::pow")
 
     def __matmul__(self, other: Any) -> Any:
-        return (
-            call("aten::matmul", (self, other))
-            if isinstance(other, TensorBase)
-            else (NotImplemented)
-        )
+        is_no_matrix = isinstance(other, (bool, int, float, complex, np.generic, np.ndarray))
+        return NotImplemented if is_no_matrix else self._binary(other, "aten::matmul")
 
     __and__ = _operator("aten::__and__")
     __rand__ = _operator("aten::bitwise_and")
@@ -124,7 +135,7 @@ class TensorOperators(TensorBase):
         return self._binary(other, "aten::ne")
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._asked("reciprocal") * other
+        return self._unary("reciprocal") * other
 
     __div__, __rdiv__ = __truediv__, __rtruediv__
 
@@ -140,13 +151,13 @@ class TensorOperators(TensorBase):
         )
 
     def __neg__(self) -> Any:
-        return self._asked("neg")
+        return self._unary("neg")
 
     def __pos__(self) -> Any:
-        return self._asked("positive")
+        return self._unary("positive")
 
     def __abs__(self) -> Any:
-        return self._asked("abs")
+        return self._unary("abs")
 
     def __rlshift__(self, other: Any) -> Any:
         return self._binary(other, "aten::bitwise_left_shift", swapped=True)
@@ -159,4 +170,4 @@ class TensorOperators(TensorBase):
             raise ArgumentError(
                 "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
             )
-        return self._asked("bitwise_not")
+        return self._unary("bitwise_not")

@@ -12,6 +12,7 @@ from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import ArgumentError, DLPackError, OperatorError, ValueRangeError
 
 from . import foreign
+from .answering import answer_by_default
 from .copies import copied, reduced
 from .device import CPU
 from .device import device as Device
@@ -41,8 +42,11 @@ class TensorValues(TensorBase):
     def __torch_function__(
         cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Called by PyTorch when one of its functions is given a tensor of ours."""
-        return foreign.call(function, args, kwargs or {})
+        """Called by PyTorch when one of its functions is given a tensor of ours, and by ours when
+        they are given one of a subclass that says nothing else."""
+        if foreign.is_foreign_function(function):
+            return foreign.call(function, args, kwargs or {})
+        return answer_by_default(cls, function, types, args, kwargs or {})
 
     def _leaves(self, kind: str) -> None:
         """Tell the tracer that the value becomes a `kind`, which no trace can follow."""

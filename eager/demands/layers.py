@@ -22,11 +22,14 @@ from .words import Demand, Ints, each, one_dtype_in_product, require, size_of, s
 # -- cells ----------------------------------------------------------------------------------------
 def _cell(self: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> None:
     states = hx if isinstance(hx, (list, tuple)) else [hx]
+    if len(sizes_of(self)) == 2:
+        _cell_sizes(self, states, w_ih, w_hh)
     one_dtype_in_product(self, w_ih, b_ih is not None)
     one_dtype_in_product(states[0], w_hh, b_hh is not None)
-    if len(sizes_of(self)) != 2:
-        return
-    rows, width = sizes_of(self)
+
+
+def _cell_sizes(x: Any, states: Sequence[Any], w_ih: Any, w_hh: Any) -> None:
+    rows, width = sizes_of(x)
     wanted = size_of(w_ih, 1)
     require(width == wanted, f"input has inconsistent input_size: got {width} expected {wanted}")
     hidden = size_of(w_hh, 1)

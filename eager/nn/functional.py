@@ -14,6 +14,7 @@ from typing import Any
 
 from tensorscript.base.errors import OperatorError
 
+from ..answering import asking
 from ..built_in import BuiltInFunction
 from ..composites import with_out
 from ..dispatch import call
@@ -126,6 +127,12 @@ def _written(family: types.ModuleType) -> dict[str, Face]:
     }
 
 
+def _named_here(function: Face) -> Face:
+    """A function that pickles find by `lookup`."""
+    function.__module__ = "tensorscript.nn.functional"
+    return function
+
+
 _BUILT_IN = ("avg_pool1d", "avg_pool2d", "avg_pool3d", "scaled_dot_product_attention")
 """Faces that are built-in functions in PyTorch."""
 WRITTEN = {name: found for family in FAMILIES for name, found in _written(family).items()}
@@ -138,6 +145,12 @@ FACES: dict[str, Face] = {
 }
 
 
+_PYTHON = {
+    name: _named_here(asking(found)) for name, found in {**FACES, **WRITTEN}.items()
+}  # fmt: skip
+"""The functions as users call them."""
+
+
 def lookup(name: str) -> Face:
     """The function `nn.functional.<name>`.
 
@@ -146,12 +159,12 @@ def lookup(name: str) -> Face:
     """
     if name in _BUILT_IN:
         return _built_in(name)
-    return WRITTEN.get(name) or FACES.get(name) or operator_face(name)
+    return _PYTHON.get(name) or operator_face(name)
 
 
 @cache
 def _built_in(name: str) -> Face:
-    return BuiltInFunction(FACES[name], lookup)
+    return BuiltInFunction(asking(FACES[name]), lookup)
 
 
 def __getattr__(name: str) -> Face:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tensorscript.base.schema import schema
 
+from ..answering import never_answers
 from ..namespace import lookup
 from ..tensor import Tensor
 from ..tracing import active_tracer
 
 
+@never_answers
 class Parameter(Tensor):
     """A tensor that a module counts among its parameters.
 
@@ -18,6 +20,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    _is_parameter = True
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = lookup("empty")(0) if data is None else data
@@ -31,6 +34,7 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
 
+@never_answers
 class Buffer(Tensor):
     """A tensor that a module counts among its buffers.
 
@@ -40,6 +44,7 @@ class Buffer(Tensor):
     """
 
     __slots__ = ()
+    _is_parameter = True
 
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         source = lookup("empty")(0) if data is None else data

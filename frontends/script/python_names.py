@@ -24,6 +24,7 @@ from tensorscript.dialects.ts.constants import (
     ListLiteral,
     TensorLiteral,
 )
+from tensorscript.eager.answering import behind
 from tensorscript.eager.foreign import converted, is_foreign_tensor
 from tensorscript.eager.packets import Packet
 from tensorscript.eager.storage import TensorBase, shown
@@ -280,9 +281,11 @@ def is_variadic(fn: Callable[..., object]) -> bool:
 
 
 def prepared(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function to compile for `fn`: what its `__prepare_scriptable__` gives."""
+    """The function to compile for `fn`: what its `__prepare_scriptable__` gives; of ours that ask
+    their arguments, what they are of tensors."""
     hook = getattr(fn, "__prepare_scriptable__", None)
-    return fn if hook is None else hook()
+    found: Callable[..., Any] = behind(fn) if hook is None else hook()
+    return found
 
 
 def home_of(value: object) -> str:
