@@ -4,9 +4,9 @@ One row an operator, under the dtypes it refuses: its name (all overloads) or `n
 (`name.` for the overload without a name), and the name of PyTorch's kernel, which its message shows
 (`"mish_cpu" not implemented for 'Long'`), or the whole message where it has another, with `{word}`
 or `{cpp}` for the dtype. The dtype that counts is the common one of all tensors among the
-arguments, or the argument `dtype` where it is given. Rows were taken from PyTorch 2.13 on a CPU by
-calling each operator with each dtype. The rows stand by subject in `float_refusals` and
-`number_refusals`.
+arguments and of a number that is the second operand, or the argument `dtype` where it is given.
+Rows were taken from PyTorch 2.13 on a CPU by calling each operator with each dtype. The rows stand
+by subject in `float_refusals` and `number_refusals`.
 
 Both the eager kernels and the native rows ask here before they run; decompositions, which call
 rows of other operators, do not. What refuses uint16, uint32 and uint64 alone stands in
@@ -39,9 +39,11 @@ from .dtypes import (
     int32,
     int64,
     promote_types,
+    result_type,
     uint8,
 )
 from .errors import OperatorError, UnsupportedDtypeError
+from .schema import Schema
 
 _INTEGERS = frozenset((uint8, int8, int16, int32, int64)) | WIDE_UNSIGNED
 _FLOATS = frozenset((float16, bfloat16, float32, float64))
@@ -86,8 +88,14 @@ class Demand:
     of_the_data: bool = False
     converts: bool = False
 
-    def check(self, dtypes: Iterable[DType], asked: DType | None = None) -> None:
-        """Refuse tensors of these dtypes, or the dtype that is asked for.
+    def check(
+        self,
+        dtypes: Iterable[DType],
+        asked: DType | None = None,
+        number: DType | None = None,
+    ) -> None:
+        """Refuse tensors of these dtypes, or the dtype that is asked for; `number` is that of the
+        number which takes part in promotion (see `number_place`).
 
         Raises:
             UnsupportedDtypeError: the operator is not implemented for it.
@@ -102,6 +110,8 @@ class Demand:
         common: DType | None = None
         for dtype in dtypes:
             common = dtype if common is None else promote_types(common, dtype)
+        if common is not None and number is not None:
+            common = result_type([common], scalars=[number])
         if common is None or (kernel := self.kernels.get(common)) is None:
             return
         if " " in kernel:
@@ -114,6 +124,13 @@ class Demand:
 def unimplemented(kernel: str, dtype: DType) -> UnsupportedDtypeError:
     """The error of a kernel of PyTorch that is not instantiated for `dtype`."""
     return UnsupportedDtypeError(f"\"{kernel}\" not implemented for '{dtype.word}'")
+
+
+def number_place(declared: Schema) -> int | None:
+    """The argument of an operator that is a number and decides, as a second operand, on the dtype
+    (`mask % 2` is one of int64)."""
+    arguments = enumerate(declared.arguments)
+    return next((k for k, a in arguments if a.name == "other" and a.type.kind == "Scalar"), None)
 
 
 @cache

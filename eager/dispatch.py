@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.composites import COMPOSITES
-from tensorscript.base.dtypes import QUANTIZED, DType, bool_
+from tensorscript.base.dtypes import QUANTIZED, DType, bool_, scalar_dtype
 from tensorscript.base.errors import (
     DimensionError,
     LinearAlgebraError,
@@ -26,7 +26,7 @@ from tensorscript.base.errors import (
     OperatorError,
     TensorScriptError,
 )
-from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.operand_dtypes import demand_of, number_place
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
 from tensorscript.base.schema import Argument, Schema, schema
 from tensorscript.base.twins import (
@@ -246,13 +246,22 @@ def _checked_dtypes(full_name: str, run: Kernel) -> Kernel:
     names = [a.name for a in arguments]
     at = names.index("dtype") if "dtype" in names else None
     read = [not is_result(declared, at) for at in range(len(arguments))]
+    place = number_place(declared)
 
     def checked(*bound: Any) -> Any:
         asked = None if at is None else bound[at]
-        demand.check(_dtypes(compress(bound, read)), asked)
+        number = None if place is None else _number_dtype(bound[place])
+        demand.check(_dtypes(compress(bound, read)), asked, number)
         return run(*bound)
 
     return checked
+
+
+def _number_dtype(value: Any) -> DType | None:
+    return scalar_dtype(value, MODES.default_dtype) if isinstance(value, _NUMBERS) else None
+
+
+_NUMBERS = (bool, int, float, complex)
 
 
 def _dtypes(values: Iterable[Any]) -> Iterator[DType]:

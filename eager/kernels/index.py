@@ -24,7 +24,8 @@ Kernel = Callable[..., Any]
 
 def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
     a = array(self)
-    if len(indices) > a.ndim:
+    masks = [i for i in indices if i is not None and i.dtype in (bool_, uint8)]
+    if len(indices) - len(masks) + sum(m.dim() for m in masks) > a.ndim:
         raise DimensionError(
             f"too many indices for tensor of dimension {a.ndim} (got {len(indices)})"
         )

@@ -123,7 +123,7 @@ def unique(
 ) -> Any:
     """Distinct values in order, the place of each input in them, and their counts."""
     x = value(self)
-    found, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
+    found, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, equal_nan=False)
     empty = np.zeros(0, np.int64)
     return (
         wrap(found, self.dtype),

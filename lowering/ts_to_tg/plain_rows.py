@@ -13,7 +13,7 @@ from tensorscript.base.composites import COMPOSITES
 from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import NotCompilable, OperatorError, TensorScriptError
 from tensorscript.base.given import missing_tensor
-from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.operand_dtypes import demand_of, number_place
 from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.overlap import may_repeat
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
@@ -247,10 +247,15 @@ class PlainRows:
         """Refuse elements that the operator does not take."""
         if (demand := demand_of(name)) is None:
             return
-        names = [a.name for a in schema(name).arguments]
+        declared = schema(name)
+        names = [a.name for a in declared.arguments]
         asked = dict(zip(names, arguments, strict=False)).get("dtype")
+        place = number_place(declared)
+        number = None if place is None else self.b.result_type(arguments[place])
         try:
-            demand.check(_dtypes(arguments), None if asked is None else dtype_of(asked, float32))
+            demand.check(
+                _dtypes(arguments), None if asked is None else dtype_of(asked, float32), number
+            )
         except OperatorError as refusal:
             raise self.b.placed(refusal) from None
 

@@ -66,3 +66,25 @@ def test_messages(way: Callable[[str], Program], call: str, dtype: Any, words: s
     with pytest.raises(RuntimeError, match=words) as found:
         way(call)(ts.ones(2, 2).to(dtype))
     assert not isinstance(found.value, NotImplementedError)
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "call, wanted",
+    [
+        ("x % 2", [1, 0]), ("x // 2.5", [0.0, 0.0]), ("torch.fmod(x, 2)", [1, 0]),
+        ("x << 2", [4, 0]), ("torch.floor_divide(x, -1)", [-1, 0]),
+    ],
+)  # fmt: skip
+def test_numbers_take_part_in_the_dtype(
+    way: Callable[[str], Program], call: str, wanted: list[float]
+) -> None:
+    found = way(call)(ts.tensor([True, False]))
+    assert found.tolist() == wanted
+    assert found.dtype == (ts.float32 if type(wanted[0]) is float else ts.int64)
+
+
+@WAYS
+def test_truth_values_have_no_remainders(way: Callable[[str], Program]) -> None:
+    with pytest.raises(NotImplementedError, match="\"fmod_cpu\" not implemented for 'Bool'"):
+        way("torch.fmod(x, torch.tensor(True))")(ts.tensor([True, False]))

@@ -79,24 +79,3 @@ def test_sums_of_complex_numbers_in_a_dtype_asked_for(call: str) -> None:
     x = _operand(ts.complex64) * (1 + 0.5j)
     want, got = program(x), ts.compile(program, fallback="error", cache=False)(x)
     assert got.dtype == want.dtype and got.equal(want)
-
-
-def test_an_index_of_tensors_without_dimensions_selects_one_number() -> None:
-    text = "def program(x, i):\n    return x[i, i], x[i]\n"
-    program = ts.jit.CompilationUnit(text).program
-    x, i = ts.arange(6.0).reshape(2, 3), ts.tensor(1)
-    one, row = program(x, i)
-    assert one.shape == () and one.item() == 4.0 and row.shape == (3,)
-
-
-def test_the_mode_of_numbers_beside_nans() -> None:
-    values, places = ts.mode(ts.tensor([[float("nan"), 2.0, float("nan"), 2.0, 2.0]]))
-    assert values.tolist() == [2.0] and places.tolist() == [4]
-
-
-@pytest.mark.parametrize("call", ["x % 0", "x // 0", "torch.fmod(x, 0)"])
-def test_no_integers_are_divided_by_zero(call: str) -> None:
-    empty = ts.zeros(0, 3, dtype=ts.int64)
-    assert eval(call, {"x": empty, "torch": ts}).shape == (0, 3)
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        eval(call, {"x": ts.ones(1, dtype=ts.int64), "torch": ts})
