@@ -21,6 +21,7 @@ from tensorscript.base.dtypes import (
     float32,
     int8,
     int32,
+    qint32,
     quint8,
     uint8,
 )
@@ -161,8 +162,8 @@ def _into(scale: float, zero_point: int, plain: Kernel) -> Kernel:
     def run(self: Any) -> Any:
         zero = zero_point if self.dtype is quint8 else zero_point - 128
         grid = per_tensor(scale, zero)
-        found = value(plain(dequantize(self)))
-        return quantized(_integers(found, grid, self.dtype), self.dtype, grid)
+        steps = value(plain(dequantize(self))) * np.float32(1 / scale)
+        return quantized(_clipped(steps, grid.zero_point, self.dtype), self.dtype, grid)
 
     return run
 
@@ -186,13 +187,16 @@ def _across(numbers: Array, quantizer: Quantizer, ndim: int) -> Array:
 
 
 def _integers(numbers: Any, quantizer: Quantizer, dtype: DType) -> Array:
+    """As PyTorch quantizes: moved to the zero point, then rounded. Bytes of one grid are moved by a
+    fused multiplication and addition."""
     found = np.asarray(numbers, np.float32)
-    scale = _across(quantizer.scale, quantizer, found.ndim).astype(np.float32)
+    inverse = np.float32(1) / _across(quantizer.scale, quantizer, found.ndim).astype(np.float32)
     zero = _across(quantizer.zero_point, quantizer, found.ndim)
-    steps = found * (np.float32(1) / scale)
-    if quantizer.has_float_zeros:  # such a grid is moved before what lies on it is rounded
-        return _clipped(steps + zero, np.zeros((), np.int64), dtype)
-    return _clipped(steps, zero, dtype)
+    if quantizer.axis is None and dtype is not qint32:
+        moved = (found.astype(np.float64) * inverse + zero).astype(np.float32)
+    else:
+        moved = found * inverse + zero.astype(np.float32)
+    return _clipped(moved, np.zeros((), np.int64), dtype)
 
 
 def dequantize(self: Any) -> Any:

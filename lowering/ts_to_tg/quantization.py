@@ -76,7 +76,8 @@ def _by_rule(b: Builder, pure: str, row: Row, x: QuantizedTensor, rest: list[Val
     if pure in INTO:
         scale, zero = INTO[pure]
         own = zero if x.dtype is quint8 else zero - 128
-        return quantize(b, row(b, dequantize(b, x)), scale, own, x.dtype)
+        integers = _on_grid(b, row(b, dequantize(b, x)), own, x.dtype, _steps, scale)
+        return QuantizedTensor(integers, x.dtype, scale, own)
     return b.cannot("has no native form on quantized tensors")
 
 
@@ -118,7 +119,8 @@ def quantize(
 ) -> QuantizedTensor:
     """The numbers of `x` on one grid."""
     _check_numbers(b, x)
-    integers = _on_grid(b, x, zero_point, dtype, _steps, scale)
+    place = _moved if dtype is qint32 else _moved_at_once
+    integers = _on_grid(b, x, 0, dtype, place, scale, zero_point)
     return QuantizedTensor(integers, dtype, scale, zero_point)
 
 
@@ -129,6 +131,16 @@ def _check_numbers(b: Builder, x: Tensor) -> None:
 
 def _steps(e: Expr, scale: Expr) -> Expr:
     return e * (const(1, scale.dtype) / scale)
+
+
+def _moved(e: Expr, scale: Expr, zero: Expr) -> Expr:
+    """Steps from the zero point, which PyTorch rounds after they are moved."""
+    return _steps(e, scale) + zero
+
+
+def _moved_at_once(e: Expr, scale: Expr, zero: Expr) -> Expr:
+    """The same, rounded once to a float32."""
+    return call("fma", e, const(1, scale.dtype) / scale, zero)
 
 
 def _across(b: Builder, numbers: Value, x: QuantizedTensor) -> Value:
@@ -168,7 +180,7 @@ def _bounded(
         b.cannot("bounds of quantized integers of 32 bits")
 
     def fn(e: Expr, s: Expr, z: Expr, *bounds: Expr) -> Expr:
-        on_grid = [_clipped(v * (const(1, s.dtype) / s), z, x.dtype) for v in bounds]
+        on_grid = [_clipped(_moved(v, s, z), const(0, z.dtype), x.dtype) for v in bounds]
         if low is not None:
             e = binary("max", e, on_grid.pop(0))
         return e if high is None else binary("min", e, on_grid.pop(0))
@@ -236,10 +248,7 @@ def _quantize_channels(
     steps, zeros = _grid(b, scale, zero)
     made = QuantizedTensor(x, dtype, steps, zeros, dimension(b, axis, x.rank))
     factors, shifts = (_across(b, part, made) for part in (steps, zeros))
-    if zeros.dtype is float32:  # such a grid is moved before what lies on it is rounded
-        integers = _on_grid(b, x, 0, dtype, lambda e, s, z: _steps(e, s) + z, factors, shifts)
-    else:
-        integers = _on_grid(b, x, shifts, dtype, _steps, factors)
+    integers = _on_grid(b, x, 0, dtype, _moved, factors, shifts)
     return made.with_elements((integers, steps, zeros))
 
 
@@ -262,7 +271,7 @@ def _pad(
     if mode == "constant":
         if not (isinstance(x.scale, float) and isinstance(x.zero_point, int)):
             return b.cannot("padding on a grid that is not known")
-        steps = round((number or 0.0) / x.scale) + x.zero_point
+        steps = round((number or 0.0) / x.scale + x.zero_point)
         low, high = _LIMITS[x.dtype]
         filling = int(min(max(steps, low), high))
     return _like(x, b.call("aten::pad", x.integers, pad, mode, filling))

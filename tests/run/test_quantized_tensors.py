@@ -22,10 +22,10 @@ def quantized(dtype: object = ts.quint8) -> ts.Tensor:
 def test_integers_are_rounded_to_even_and_limited() -> None:
     q = quantized()
     assert q.dtype is ts.quint8 and q.is_quantized and not q.int_repr().is_quantized
-    assert q.int_repr().tolist() == [[13, 0, 6, 8], [3, 93, 255, 3]]
+    assert q.int_repr().tolist() == [[13, 0, 6, 8], [3, 93, 255, 2]]
     assert (q.q_scale(), q.q_zero_point()) == (0.1, 3)
     np.testing.assert_allclose(
-        q.dequantize().numpy(), [[1, -0.3, 0.3, 0.5], [0, 9, 25.2, 0]], rtol=1e-6
+        q.dequantize().numpy(), [[1, -0.3, 0.3, 0.5], [0, 9, 25.2, -0.1]], rtol=1e-6
     )
     assert "quantization_scheme=torch.per_tensor_affine, scale=0.1, zero_point=3" in repr(q)
 
@@ -116,3 +116,24 @@ def test_the_grid_may_be_given_as_tensors() -> None:
     given = ts.tensor(0.5), ts.tensor(1)
     made = ts.quantize_per_tensor(ts.tensor([1.0, 2.0]), *given, ts.quint8)
     assert made.int_repr().tolist() == [3, 5] and made.q_scale() == 0.5
+
+
+@pytest.mark.parametrize("dtype", [ts.quint8, ts.qint8])
+@pytest.mark.parametrize("native", [False, True], ids=["eager", "native"])
+def test_halves_are_rounded_to_even_from_the_zero_point(native: bool, dtype: ts.dtype) -> None:
+    """As PyTorch 2.13 does."""
+
+    def program(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+        q = ts.quantize_per_tensor(x, 0.5, 59, dtype)
+        bounded = ts.clamp(q, -0.25, 1.25)
+        return q.int_repr().int() - 59, bounded.int_repr().int() - 59
+
+    x = ts.arange(-5, 6) * 0.25
+    run: Callable[..., tuple[ts.Tensor, ts.Tensor]] = program
+    if native:
+        traced = ts.jit.trace(program, (x,), check_trace=False)
+        run = ts.compile(traced, fallback="error", cache=False)
+    numbers, bounded = run(x)
+    odd = [-3, -2, -1, -1, -1, 0, 1, 1, 1, 2, 3]
+    assert numbers.tolist() == odd
+    assert bounded.tolist() == [max(-1, min(v, 3)) for v in odd]
