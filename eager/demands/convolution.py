@@ -15,7 +15,9 @@ def _convolution(n: int) -> Demand:
         self: Any, weight: Any, bias: Any = None, stride: Ints = (1,), padding: Any = (0,),
         dilation: Ints = (1,), groups: int = 1,
     ) -> None:  # fmt: skip
-        _convolution_ranks(n, f"conv{n}d", sizes_of(self), sizes := sizes_of(weight), stride)
+        is_same = padding == "same"
+        given, sizes = sizes_of(self), sizes_of(weight)
+        _convolution_ranks(n, f"conv{n}d", given, sizes, stride, is_same)
         require(groups > 0, "non-positive groups is not supported")
         _enough_filters(groups, sizes)
         require(
@@ -37,8 +39,11 @@ def _convolution(n: int) -> Demand:
     return check
 
 
-def _convolution_ranks(n: int, name: str, given: Ints, sizes: Ints, stride: Ints) -> None:
-    """Of the input and of the weight, in the order in which PyTorch meets them."""
+def _convolution_ranks(
+    n: int, name: str, given: Ints, sizes: Ints, stride: Ints, is_same: bool = False
+) -> None:
+    """Of the input and of the weight, in the order in which PyTorch meets them; with `is_same` the
+    padding is found before the steps are looked at."""
     require(
         len(given) in (n + 1, n + 2),
         f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of "
@@ -47,15 +52,15 @@ def _convolution_ranks(n: int, name: str, given: Ints, sizes: Ints, stride: Ints
     require(len(sizes) >= 3, "weight should have at least three dimensions")
     if len(sizes) == n + 2:
         return
-    if n > 1:
+    if n > 1 and not is_same:
         raise OperatorError(
             f"expected stride to be a single integer value or a list of {len(sizes) - 2} values to "
             f"match the convolution dimensions, but got stride={list(stride)}"
         )
-    batch = [1] * (n + 2 - len(given))
+    batch, gap = [1] * (n + 2 - len(given)), "" if is_same else " "
     raise OperatorError(
-        f"Expected {len(sizes)}-dimensional input for {len(sizes)}-dimensional weight {sizes}, but "
-        f"got {n + 2}-dimensional input of size {[*batch, *given]} instead"
+        f"Expected {len(sizes)}-dimensional input for {len(sizes)}-dimensional weight{gap}{sizes}, "
+        f"but got {n + 2}-dimensional input of size {[*batch, *given]} instead"
     )
 
 

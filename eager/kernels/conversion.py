@@ -11,8 +11,10 @@ from tensorscript.base.dtypes import (
     BY_CODE,
     BY_WORD,
     CAST_WORDS,
+    NAMED,
     DType,
     bfloat16,
+    check_held,
     complex_dtype,
     float16,
     float32,
@@ -94,6 +96,8 @@ def view_as_complex(self: Any) -> Any:
         raise OperatorError("Tensor must have a last dimension with stride 1")
     if a.size and any(step % (2 * a.itemsize) for step in a.strides[:-1]):
         raise OperatorError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if self.dtype is float16:
+        check_held(NAMED["complex32"])
     dtype = complex_dtype(self.dtype)
     return make(a.view(dtype.numpy)[..., 0], dtype)
 

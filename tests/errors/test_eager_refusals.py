@@ -20,6 +20,8 @@ RUNTIME: list[tuple[str, Call]] = [
     ("diagonal dimensions cannot be identical 0, -2", lambda: ts.ones(2, 2).diagonal(0, 0, -2)),
     ("Input must be >= 2-d.", lambda: ts.fliplr(ts.ones(2))),
     ("expected rotation dims to be different", lambda: ts.rot90(ts.ones(2, 2), 1, (0, -2))),
+    ("tensors of torch.complex32 are not supported",
+     lambda: ts.view_as_complex(ts.ones(3, 2, dtype=ts.float16))),
     ("movedim: repeated dim in `source`", lambda: ts.ones(2, 3).movedim((0, 0), (0, 1))),
     ("hstack expects a non-empty TensorList", lambda: ts.hstack([])),
     ("number of steps must be non-negative", lambda: ts.logspace(0, 1, -1)),

@@ -335,7 +335,7 @@ def gaussian_nll_loss(
     """Negative log-likelihood under normal distributions of means `input` and variances `var`.
 
     Raises:
-        ValueError: a variance is negative, or its sizes do not fit.
+        ValueError: a variance is negative, its sizes do not fit, or no such reduction.
     """
     if isinstance(var, float):
         if var < 0:
@@ -348,6 +348,8 @@ def gaussian_nll_loss(
             var = ts.unsqueeze(var, -1)
         elif not _is_one_along_one_dimension(input.size(), var.size()):
             raise ValueError("var is of incorrect size")
+    if reduction != "none" and reduction != "mean" and reduction != "sum":
+        raise ValueError(reduction + " is not valid")
     var = var.clone()
     var.clamp_(min=eps)
     loss = 0.5 * (ts.log(var) + (input - target) ** 2 / var)
