@@ -25,19 +25,22 @@ KINDS = {
     "max": 1, "mean": 1, "relu": 2, "silu": 1, "add": 4, "join": 2, "norm": 2, "larger": 1,
     "excite": 1,
 }  # fmt: skip
+BORDERED = {**KINDS, "border": 5, "overlapping": 5, "shuffle": 1, "turn": 1}
+BOUNDS = {ts.float32: 1e-4, ts.float64: 1e-12, ts.float16: 0.02, ts.bfloat16: 0.1}
+"""Of what native and eager mode may differ, relative to the greatest number."""
 
 
 class Network(nn.Module):
     """Up to seven random steps, each of one of the last three values."""
 
-    def __init__(self, random: Random, first: Shape) -> None:
+    def __init__(self, random: Random, first: Shape, kinds: dict[str, int] = KINDS) -> None:
         super().__init__()
         self.parts = nn.ModuleList()
         self.steps: list[Step] = []
         self.shapes = [first]
         for _ in range(random.randint(2, 7)):
             at = random.randrange(max(0, len(self.shapes) - 3), len(self.shapes))
-            kind = random.choices([*KINDS], [*KINDS.values()])[0]
+            kind = random.choices([*kinds], [*kinds.values()])[0]
             self._step(random, kind, at)
 
     def _step(self, random: Random, kind: str, at: int) -> None:
@@ -65,6 +68,18 @@ class Network(nn.Module):
             self.parts.append(nn.BatchNorm2d(channels))
         elif kind == "larger":
             shape = channels, 2 * height, 2 * width
+        elif kind == "border":
+            other = random.randrange(4)
+            shape = channels, height + 1, width + 2 - other
+        elif kind == "overlapping":
+            other = random.randrange(2)
+            shape = channels, (height - 1) // 2 + 1, (width - 1) // 2 + 1
+        elif kind == "shuffle":
+            if channels % 4:
+                return
+            shape = channels // 4, 2 * height, 2 * width
+        elif kind == "turn":
+            shape = channels, width, height
         elif kind == "excite":
             other = len(self.parts)
             self.parts.append(nn.Conv2d(channels, channels, 1))
@@ -109,6 +124,14 @@ class Network(nn.Module):
                 return F.relu(x + values[other])
             case "join":
                 return ts.cat([x, values[other]], 1)
+            case "border":
+                return F.pad(x, [2, -other, 0, 1])
+            case "overlapping":
+                return (F.max_pool2d, F.avg_pool2d)[other](x, 3, 2, 1)
+            case "shuffle":
+                return F.pixel_shuffle(x, 2)
+            case "turn":
+                return x.transpose(2, 3)
             case "larger":
                 return F.interpolate(x, scale_factor=2.0, mode="nearest")
             case "branches":
@@ -118,17 +141,29 @@ class Network(nn.Module):
         return self.parts[other](x)
 
 
+def assert_same(seed: int, kinds: dict[str, int], dtype: ts.dtype) -> None:
+    random = Random(seed)
+    ts.manual_seed(seed)
+    height, width = random.choice([7, 8, 14, 16, 28, 32]), random.choice([0, 0, 3])
+    shape = random.choice([3, 8, 16, 24, 48]), height, height + width
+    network = Network(random, shape, kinds).eval().to(dtype)
+    x = ts.randn(random.choice([1, 2]), *shape).to(dtype)
+    expected = network(x).detach().double().numpy()
+    traced = ts.jit.trace(network, (x,), check_trace=False)
+    found = ts.compile(traced, fallback="error", cache=False)(x)
+    assert found.dtype is dtype
+    bound = BOUNDS[dtype] * max(float(np.abs(expected).max()), 1e-6)
+    message = f"{seed}: {network.steps}"
+    np.testing.assert_allclose(found.detach().double().numpy(), expected, 0, bound, err_msg=message)
+
+
 @pytest.mark.parametrize("first", range(0, 5 * NETWORKS, NETWORKS))
 def test_networks(first: int) -> None:
     for seed in range(first, first + NETWORKS):
-        random = Random(seed)
-        ts.manual_seed(seed)
-        height, width = random.choice([7, 8, 14, 16, 28, 32]), random.choice([0, 0, 3])
-        shape = random.choice([3, 8, 16, 24, 48]), height, height + width
-        network = Network(random, shape).eval()
-        x = ts.randn(random.choice([1, 2]), *shape)
-        expected = network(x).detach().numpy()
-        traced = ts.jit.trace(network, (x,), check_trace=False)
-        found = ts.compile(traced, fallback="error", cache=False)(x).detach().numpy()
-        bound = 1e-4 * max(float(np.abs(expected).max()), 1e-6)
-        np.testing.assert_allclose(found, expected, 0, bound, err_msg=f"{seed}: {network.steps}")
+        assert_same(seed, KINDS, ts.float32)
+
+
+@pytest.mark.parametrize("dtype", BOUNDS, ids=str)
+def test_networks_with_borders(dtype: ts.dtype) -> None:
+    for seed in range(NETWORKS):
+        assert_same(seed, BORDERED, dtype)
