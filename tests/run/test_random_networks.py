@@ -25,7 +25,7 @@ KINDS = {
     "max": 1, "mean": 1, "relu": 2, "silu": 1, "add": 4, "join": 2, "norm": 2, "larger": 1,
     "excite": 1,
 }  # fmt: skip
-BORDERED = {**KINDS, "border": 5, "overlapping": 5, "shuffle": 1, "turn": 1}
+BORDERED = {**KINDS, "border": 20, "overlapping": 20, "shuffle": 1, "turn": 1}
 BOUNDS = {ts.float32: 1e-4, ts.float64: 1e-12, ts.float16: 0.02, ts.bfloat16: 0.1}
 """Of what native and eager mode may differ, relative to the greatest number."""
 
