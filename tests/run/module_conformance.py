@@ -127,7 +127,7 @@ def _said_by_pytorch(case: Case) -> str:
         if case.called is not None:
             call = case.called.copied()
             layer(*call.args, **call.kwargs)
-    except (RuntimeError, TypeError, ValueError) as error:
+    except (RuntimeError, TypeError, ValueError, LookupError) as error:
         return str(error)
     return ""
 
