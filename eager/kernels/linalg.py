@@ -126,8 +126,9 @@ def linalg_vander(x: Any, n: int | None = None) -> Any:
 
 
 def matrix_power(self: Any, n: int) -> Any:
-    found = compute(self)
-    return wrap(found.copy() if n == 1 else np.linalg.matrix_power(found, n), self.dtype)
+    base = compute(self)
+    power = np.linalg.matrix_power(base, n)
+    return wrap(base.copy() if power is base else power, self.dtype)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -51,6 +51,12 @@ def repeated_if(x: Tensor) -> list[Expr]:
     ]
 
 
+def _is_repeated(storage: Storage) -> bool:
+    """Whether several elements are one place in memory."""
+    steps = zip(storage.shape, storage.strides or (), strict=False)
+    return any(step.is_int(0) and not size.is_int(1) for size, step in steps)
+
+
 def _told_strides(array: np.ndarray) -> tuple[Expr, ...] | None:
     """What a program is told of the strides of a constant, whose elements are kept in order."""
     if array.flags.c_contiguous or not array.size:
@@ -67,6 +73,7 @@ class Builder(Emitter):
         gradients: what `is_grad_enabled()` says; None if that is not known.
         apart: tensors that control flow chooses between are variants, see `apart.py`.
         copies: of how many elements of run-time lists a storage is the original, or a copy.
+        permutes: the program has made a view whose dimensions are in another order.
     """
 
     def __init__(self, block: Block) -> None:
@@ -82,6 +89,7 @@ class Builder(Emitter):
         self.generator: Storage | None = None
         self.may_alias = MayAlias()
         self.apart = False
+        self.permutes = False
         self.copies: Counter[Storage] = Counter()
 
     # --- tensors ----------------------------------------------------------------------------------
@@ -332,6 +340,8 @@ class Builder(Emitter):
         if x.indices is None:
             self.heap[storage] = self.ssa(new)
             return
+        if _is_repeated(storage):
+            self.cannot("a write to a part of an argument whose elements share memory")
         self.heap[storage] = self.ssa(self._replaced(x, new))
 
     def _replaced(self, x: Tensor, new: Tensor) -> Tensor:

@@ -18,8 +18,8 @@ from .builder import Builder, Rows
 from .creation import CREATION
 from .dims import dimension
 from .sizes import same_size
-from .values import Storage, Tensor, Value
-from .view import is_contiguous, strides_of
+from .values import Tensor, Value
+from .view import is_contiguous, require_known_order, strides_of
 
 _ORDERS = {2: (0, 2, 3, 1), 3: (0, 2, 3, 4, 1)}
 """The dimensions from the slowest to the fastest, by the number of a channels-last format."""
@@ -44,13 +44,8 @@ def _has(x: Tensor, strides: tuple[Expr, ...]) -> bool:
 
 def _known_strides(b: Builder, x: Tensor) -> tuple[Expr, ...]:
     """The strides that PyTorch's tensor has."""
-    if x.strides is None and not x.storage.origin and _meets_other_orders(b):
-        b.cannot("the strides of what was computed from tensors in other orders")
+    require_known_order(b, x)
     return strides_of(x)
-
-
-def _meets_other_orders(b: Builder) -> bool:
-    return any(isinstance(held, Storage) and held.strides is not None for held in b.heap)
 
 
 def _stride(b: Builder, x: Tensor, dim: Value = None, *_: Value) -> Value:

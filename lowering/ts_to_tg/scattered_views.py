@@ -19,7 +19,7 @@ from .reshape import reshaped
 from .sizes import product, same_size, simplify
 from .slicing import select_at, slice_at
 from .values import Tensor, Value
-from .view import diagonal, expand, indices_of, is_contiguous, view
+from .view import diagonal, expand, indices_of, is_contiguous, require_known_order, view
 
 
 def replaced(part_of: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -45,6 +45,7 @@ def as_strided(
 ) -> Tensor:
     """A view of the memory that `x` is a view of, which has to be in order; from the place of the
     first element of `x` on if no offset is given."""
+    require_known_order(b, x)
     memory = Tensor(x.storage, x.storage.shape, None, x.storage.strides)
     if not is_contiguous(memory):
         b.cannot("strides over memory that is not in row-major order")

@@ -13,7 +13,7 @@ from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of
 from .elements import as_expr, known
 from .sizes import product, same_size, simplify
-from .values import Tensor, Value
+from .values import Storage, Tensor, Value
 
 
 def indices_of(x: Tensor) -> tuple[Expr, ...]:
@@ -65,7 +65,20 @@ def permute(b: Builder, x: Tensor, dims: Sequence[Value]) -> Tensor:
     for position, d in enumerate(order):
         at[d] = var(f"i{position}")
     strides = strides_of(x)
-    return view(x, [x.shape[d] for d in order], at, [strides[d] for d in order])
+    found = view(x, [x.shape[d] for d in order], at, [strides[d] for d in order])
+    b.permutes = b.permutes or not is_contiguous(found)
+    return found
+
+
+def require_known_order(b: Builder, x: Tensor) -> None:
+    """Refuse what was computed where other orders than row by row are about: PyTorch's operators
+    keep the order of their operands, or do not."""
+    if x.strides is None and not x.storage.origin and (b.permutes or _has_other_orders(b)):
+        b.cannot("the strides of what was computed from tensors in other orders")
+
+
+def _has_other_orders(b: Builder) -> bool:
+    return any(isinstance(held, Storage) and held.strides is not None for held in b.heap)
 
 
 def transpose(b: Builder, x: Tensor, first: Value, second: Value, *_: Value) -> Tensor:
