@@ -49,6 +49,18 @@ def levenshtein_table(a: Tensor, b: Tensor) -> int:
     return int(table[n, m])
 
 
+def nearest_word(word: Tensor, words: Tensor) -> int:
+    """The row of `words` that is the fewest edits away."""
+    found = 0
+    fewest = word.size(0) + words.size(1)
+    for k in range(words.size(0)):
+        edits = levenshtein_table(word, words[k])
+        if edits < fewest:
+            fewest = edits
+            found = k
+    return found
+
+
 def beam_search(scores: list[list[float]], width: int) -> float:
     """The best path through a table of scores, with a penalty for repeating a token."""
     beams = [[0]]
@@ -130,6 +142,10 @@ def _tables(random: Any) -> tuple[Any, ...]:
     return tuple(random.integers(0, 4, 64) for _ in range(2))
 
 
+def _word_among_many(random: Any) -> tuple[Any, ...]:
+    return random.integers(0, 4, 64), random.integers(0, 4, (100, 64))
+
+
 def _scores(random: Any) -> tuple[Any, ...]:
     return random.random((20, 30)).tolist(), 8
 
@@ -147,6 +163,8 @@ LIST_PROGRAMS: tuple[Workload, ...] = (
              numba=jitted(levenshtein, nogil=False)),
     Workload("Levenshtein 64x64, elements", lambda: levenshtein_table, _tables, plain=True,
              numba=jitted(numba_peers.levenshtein_table, nogil=False)),
+    Workload("nearest of 100 words of 64, elements", lambda: nearest_word, _word_among_many,
+             plain=True, numba=numba_peers.nearest_word),
     Workload("beam search, 20 steps of 30, width 8", lambda: beam_search, _scores, plain=True),
     Workload("NMS of 200 boxes, elements", lambda: suppress_elements, _boxes, plain=True,
              numba=jitted(numba_peers.suppress_elements, nogil=False)),

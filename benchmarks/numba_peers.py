@@ -286,6 +286,21 @@ def levenshtein_table(a, b):
     return table[n, m]
 
 
+def nearest_word():
+    """Makes the compiled program, which calls another one."""
+    edits = jitted(levenshtein_table, nogil=False)()
+
+    def program(word, words):
+        found, fewest = 0, word.size + words.shape[1]
+        for k in range(words.shape[0]):
+            distance = edits(word, words[k])
+            if distance < fewest:
+                found, fewest = k, distance
+        return found
+
+    return jitted(program, nogil=False)()
+
+
 def suppress_elements(boxes, order, threshold):
     n = boxes.shape[0]
     dropped = np.zeros(n, np.bool_)
