@@ -25,29 +25,25 @@ from tensorscript.base.errors import (
 )
 from tensorscript.base.exclusive import COMPILING
 from tensorscript.eager.modes import MODES
-from tensorscript.eager.random import DEFAULT_GENERATOR
-from tensorscript.eager.tensor import Tensor
-from tensorscript.eager.tracking import written
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
-from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 from tensorscript.runtime.values import ScriptObject
 
 from . import late, late_gpu
-from .arguments import Bound, OnGPU, Taking, bind, rebuild, tensor_of, wrapper
+from .arguments import Bound, OnGPU, Taking, bind, wrapper
 from .collecting import collect_made, uncollected
 from .convert import call_values, convert, schema_of
-from .eager_values import from_tensors, overlap, to_tensors
+from .eager_values import from_tensors, to_tensors
 from .inspected import Inspected, Stats
 from .jit.boundary import to_python
 from .jit.failure import script_failure
 from .lists import list_spec
 from .native import NativeCode
+from .native_call import NativeCall, mixes
 from .options import CompileOptions
 from .program import Program
-from .said import say
-from .sharing import Sharing, shares_with_arguments, state_sharing
+from .sharing import Sharing, state_sharing
 from .specialisations import (
     CHANGING_NUMBERS,
     CHANGING_STATE,
@@ -60,7 +56,7 @@ from .specialisations import (
     spec_text,
 )
 from .specialiser import Specialiser
-from .state import bind_state, fingerprints, store_state
+from .state import bind_state, fingerprints
 from .tensor_calls import tensor_call
 
 if TYPE_CHECKING:  # what a hit of the disk cache does not need
@@ -154,11 +150,12 @@ class CompiledFunction(Inspected):
             return self._for_gpu(found_there.ordinal).call_with(values)
         except (ScriptError, OperatorError) as error:  # the program fails for all such arguments
             raise self._explained(error, values) from None
-        if found is None or _mixes(found.plan, bound):
+        if found is None or mixes(found.plan, bound):
             self._forget_builtin()
             return self._interpret(values, bound.kind)
         self._expect(found, bound.kind)
-        return self._run(found, bound, values)
+        call = NativeCall(self.program, found, bound, self._gpu)
+        return call.run(lambda error: self._explained(error, values))
 
     def _expect(self, found: Specialisation, kind: str) -> None:
         """Have the next call answered without dispatch if it is of this kind."""
@@ -288,62 +285,6 @@ class CompiledFunction(Inspected):
         if reason not in self.stats.fallbacks:
             self.stats.fallbacks.append(reason)
 
-    def _run(self, found: Specialisation, bound: Bound, values: Sequence[Any]) -> Any:
-        own = found.plan
-        for path, _ in own.mutated_inputs:
-            if path in bound.paths and not bound.paths[path].flags.writeable:
-                raise GuardError(f"argument {path!r} is written, and its array is read-only")
-        state = bound.state or bind_state(self.program.receiver, own, self._gpu)
-        drawn = [] if own.random is None else [DEFAULT_GENERATOR.native_state()]
-        try:
-            given = bound.leaves if found.flat is None else found.flat.arguments(bound.leaves)
-            leaves = found.loaded.call(*given, *state.leaves, *drawn)
-        except UserError as error:
-            if found.fast_class is not None:  # it has been explained
-                raise
-            raise self._explained(error, values) from None
-        results = leaves if isinstance(leaves, tuple) else (leaves,)
-        dtypes = [spec.dtype for spec in found.code.signature.outputs]
-        enum = self.program.interpreter.enum
-        if own.said is not None:
-            say(own.said, results, lambda leaf, part: Tensor(part, dtypes[leaf]), enum)
-        if own.random is not None:
-            DEFAULT_GENERATOR.set_native_state(results[own.random])
-        if own.mutated_inputs:
-            for path, leaf in own.mutated_inputs:
-                bound.paths[path][...] = results[leaf]
-                if isinstance(target := bound.given.get(path), Tensor):
-                    written(target)
-        same = dict(own.aliases)
-        if own.state_inputs:
-            self._store_state(found, bound, state, results)
-        wrap = wrapper(bound.kind)
-
-        def tensor(leaf: int, part: np.ndarray | None) -> Any:
-            if (path := same.get(leaf)) in bound.given:
-                return bound.given[path]
-            return wrap(results[leaf] if part is None else part, dtypes[leaf])
-
-        result = rebuild(own.output, results, tensor, enum)
-        return to_python(result, self.program.classes) if own.output.needs_classes else result
-
-    def _store_state(
-        self, found: Specialisation, bound: Bound, state: Bound, results: Sequence[Any]
-    ) -> None:
-        """Write what the call changed of the object."""
-        own, receiver = found.plan, self.program.receiver
-        same = dict(own.aliases)
-        dtypes = [spec.dtype for spec in found.code.signature.outputs]
-
-        def tensor(leaf: int, part: np.ndarray | None) -> Tensor:
-            if (path := same.get(leaf)) in bound.given:
-                return tensor_of(bound.given[path])
-            if path in state.given:
-                return tensor_of(state.given[path])
-            return Tensor(results[leaf] if part is None else part, dtypes[leaf])
-
-        store_state(receiver, own, results, tensor, self.program.interpreter.enum)
-
     def _interpret(self, values: list[Any], kind: str) -> Any:
         self.stats.interpreted_calls += 1
         inside = [to_tensors(v) for v in values]
@@ -464,15 +405,6 @@ class CompiledFunction(Inspected):
     ) -> Signature:
         """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
         return late.export_library(self, path, header, name, weights)
-
-
-def _mixes(plan: CallPlan, bound: Bound) -> bool:
-    """Whether a program writes to memory that several of its arguments, or one of them and its
-    object, may share: only the interpreter sees what else that changes."""
-    if plan.mutated_inputs and (overlap(bound.leaves) or bound.has_signs):
-        return True
-    writes = plan.mutated_inputs or plan.state_updates
-    return bool(writes) and bound.state is not None and shares_with_arguments(bound, bound.state)
 
 
 def _as_list(value: Any) -> Any:
