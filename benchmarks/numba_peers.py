@@ -286,9 +286,8 @@ def levenshtein_table(a, b):
     return table[n, m]
 
 
-def nearest_word():
-    """Makes the compiled program, which calls another one."""
-    edits = jitted(levenshtein_table, nogil=False)()
+def nearest_by(edits):
+    """The program, with the distance that it calls."""
 
     def program(word, words):
         found, fewest = 0, word.size + words.shape[1]
@@ -298,7 +297,12 @@ def nearest_word():
                 found, fewest = k, distance
         return found
 
-    return jitted(program, nogil=False)()
+    return program
+
+
+def nearest_word():
+    """Makes the compiled program, which calls another one."""
+    return jitted(nearest_by(jitted(levenshtein_table, nogil=False)()), nogil=False)()
 
 
 def suppress_elements(boxes, order, threshold):

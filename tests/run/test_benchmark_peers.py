@@ -76,7 +76,8 @@ def test_ten_operations() -> None:
 def test_edit_distance() -> None:
     a, b = (np.array([ord(c) for c in word]) for word in ("kitten", "sitting"))
     assert numba_peers.levenshtein_table(a, b) == 3
-    assert numba_peers.nearest_word()(a, np.stack([a[::-1], a, b[:6]])) == 1
+    nearest = numba_peers.nearest_by(numba_peers.levenshtein_table)
+    assert nearest(a, np.stack([a[::-1], a, b[:6]])) == 1
 
 
 def test_boxes_that_overlap_are_dropped() -> None:
