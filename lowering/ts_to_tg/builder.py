@@ -51,10 +51,14 @@ def repeated_if(x: Tensor) -> list[Expr]:
     ]
 
 
-def _is_repeated(storage: Storage) -> bool:
-    """Whether several elements are one place in memory."""
-    steps = zip(storage.shape, storage.strides or (), strict=False)
-    return any(step.is_int(0) and not size.is_int(1) for size, step in steps)
+def overlaps_itself(x: Tensor | ComplexTensor) -> bool:
+    """An argument that repeats elements by a stride of 0."""
+    strides = x.storage.strides or ()
+    sizes = x.storage.shape
+    return any(
+        s.is_int(0) and not n.is_int(1) and not n.is_int(0)
+        for s, n in zip(strides, sizes, strict=False)
+    )
 
 
 def _told_strides(array: np.ndarray) -> tuple[Expr, ...] | None:
@@ -340,7 +344,7 @@ class Builder(Emitter):
         if x.indices is None:
             self.heap[storage] = self.ssa(new)
             return
-        if _is_repeated(storage):
+        if overlaps_itself(x):
             self.cannot("a write to a part of an argument whose elements share memory")
         self.heap[storage] = self.ssa(self._replaced(x, new))
 

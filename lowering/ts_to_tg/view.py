@@ -73,7 +73,8 @@ def permute(b: Builder, x: Tensor, dims: Sequence[Value]) -> Tensor:
 def require_known_order(b: Builder, x: Tensor) -> None:
     """Refuse what was computed where other orders than row by row are about: PyTorch's operators
     keep the order of their operands, or do not."""
-    if x.strides is None and not x.storage.origin and (b.permutes or _has_other_orders(b)):
+    own = x.strides if x.indices is None else x.storage.strides
+    if own is None and not x.storage.origin and (b.permutes or _has_other_orders(b)):
         b.cannot("the strides of what was computed from tensors in other orders")
 
 

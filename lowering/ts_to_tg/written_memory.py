@@ -14,20 +14,10 @@ from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, unary
 from tensorscript.dialects.te.rewriting import substitute
 
-from .builder import Builder, repeated_if
+from .builder import Builder, overlaps_itself, repeated_if
 from .sizes import product, same_size, simplify
 from .values import ComplexTensor, Tensor, Value
 from .view import indices_of, strides_of
-
-
-def overlaps_itself(x: Tensor | ComplexTensor) -> bool:
-    """An argument that repeats elements by a stride of 0."""
-    strides = x.storage.strides or ()
-    sizes = x.storage.shape
-    return any(
-        s.is_int(0) and not n.is_int(1) and not n.is_int(0)
-        for s, n in zip(strides, sizes, strict=False)
-    )
 
 
 def check_written(
