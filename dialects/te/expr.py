@@ -351,3 +351,10 @@ def all_of(conditions: Iterable[Expr]) -> Expr:
             continue
         out = c if out is None else binary("and", out, c)
     return out if out is not None else const(True, bool_)
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The parts that all have to hold for a condition to hold; what `all_of` puts together."""
+    if condition.op != "and":
+        return [condition]
+    return [part for side in condition.args for part in conjuncts(side)]

@@ -19,7 +19,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import make_buffer
-from tensorscript.dialects.te.expr import Expr, all_of, const, load, select, var
+from tensorscript.dialects.te.expr import Expr, all_of, conjuncts, const, load, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import loads, replace_loads
 
@@ -193,19 +193,13 @@ def _without_rows(form: ChannelFilter) -> tuple[Expr, list[Expr]]:
     for factor in form.target.value.args:
         if factor.op == "select" and factor.args[2].is_const and not factor.args[2].value:
             condition, read, zero = factor.args
-            rows = [c for c in _conjuncts(condition) if form.pixels not in c.free]
+            rows = [c for c in conjuncts(condition) if form.pixels not in c.free]
             apart += rows
-            rest = [c for c in _conjuncts(condition) if c not in rows]
+            rest = [c for c in conjuncts(condition) if c not in rows]
             factor = select(all_of(rest), read, zero) if rest else read
         factors.append(factor)
     x, w = factors
     return x * w, apart
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if condition.op != "and":
-        return [condition]
-    return [part for side in condition.args for part in _conjuncts(side)]
 
 
 def _over_taps(form: ChannelFilter, rows: list[Expr], body: list[Operation]) -> list[Operation]:

@@ -170,15 +170,15 @@ def _seeks_extreme(group: Group, op: KernelSource) -> bool:
     )
 
 
-def _work(op: KernelSource) -> Expr:
-    return _row(op, 0)
+def _has_room(group: Group, op: KernelSource) -> bool:
+    """Whether a group takes more stages, and one with the nodes of `op`."""
+    few = group.nodes + _nodes(op) <= NODES_LIMIT and len(group.ops) < STAGES_LIMIT
+    return few and not group.closed
 
 
 def _joins(group: Group, op: KernelSource) -> int | None:
     """The number of shared dimensions if `op` may become a stage of the group, else None."""
-    if group.closed or isinstance(op, _Alone | ContractOp):
-        return None
-    if group.nodes + _nodes(op) > NODES_LIMIT or len(group.ops) >= STAGES_LIMIT:
+    if isinstance(op, _Alone | ContractOp) or not _has_room(group, op):
         return None
     shared = _common_prefix(group, op)
     if group.has_contraction:
@@ -189,8 +189,8 @@ def _joins(group: Group, op: KernelSource) -> int | None:
     if isinstance(op, ComputeOp) and all(isinstance(m, ComputeOp) for m in group.ops):
         whole = shared == len(group.dims) == len(_dims(op))
         return shared if whole else None
-    small = not any(_exceeds(_work(member), SERIAL_LIMIT) for member in (*group.ops, op))
-    if small and all(_work(member).is_const for member in (*group.ops, op)):
+    work = [_row(member, 0) for member in (*group.ops, op)]
+    if all(w.is_const and not _exceeds(w, SERIAL_LIMIT) for w in work):
         return shared
     single = all(_product(_dims(member)).is_int(1) for member in (*group.ops, op))
     if single and _seeks_extreme(group, op):
@@ -214,9 +214,7 @@ def _joins_parts(group: Group, op: KernelSource) -> int | None:
 def _siblings(group: Group, op: KernelSource) -> int | None:
     """The number of shared dimensions if `op` may join a group that it reads no result of, for what
     both read: pointwise ops over one domain, or stages over the same rows. Else None."""
-    if group.closed or isinstance(op, _Alone | ContractOp) or group.has_contraction:
-        return None
-    if group.nodes + _nodes(op) > NODES_LIMIT or len(group.ops) >= STAGES_LIMIT:
+    if isinstance(op, _Alone | ContractOp) or group.has_contraction or not _has_room(group, op):
         return None
     known = {value for member in group.ops for value in member.operands}
     if not any(value in known for value in op.inputs):

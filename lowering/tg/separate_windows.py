@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorscript.dialects.te.expr import Expr, all_of, load, select, var
+from tensorscript.dialects.te.expr import Expr, all_of, conjuncts, load, select, var
 from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
 from tensorscript.dialects.tg.ops import FuncOp, ReduceOp, identity
 from tensorscript.dialects.tg.types import TensorType, tensor
@@ -80,14 +80,8 @@ def _guarded(op: ReduceOp) -> tuple[Expr, list[Expr]]:
     neutral = identity(op.combiner.data, value.dtype)
     while value.op == "select" and value.args[2] is neutral:
         condition, value, _ = value.args
-        found += _conjuncts(condition)
+        found += conjuncts(condition)
     return value, found
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if condition.op != "and":
-        return [condition]
-    return [c for part in condition.args for c in _conjuncts(part)]
 
 
 def _place(op: ReduceOp, value: Expr) -> tuple[Expr, Expr] | None:
