@@ -14,7 +14,8 @@ what counts is made of the rounds of all.
 A virtual machine's processors may lie behind different third caches for seconds (`distance.py`),
 and share their units with somebody else's (`pace.py`). A round waits, for a while, until they are
 near and run at their pace, so that all rounds of all libraries, and of another run, meet the same
-machine.
+machine; rounds for which that was in vain, or in which the host took processors away, count only
+where there are too few others.
 
 What a candidate returns is checked against a float64 reference before it is timed. What counts is
 the ratio to the fastest peer of the same run, not the absolute time.
@@ -26,6 +27,7 @@ import json
 import math
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -36,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rounds import OWN, Rounds
+from rounds import OWN, Round, Rounds
 from rows import Row
 
 HERE = Path(__file__).resolve().parent
@@ -53,6 +55,8 @@ PATIENCE = 75.0
 WAIT = 3.0
 """Most seconds that a round waits."""
 PAUSE = 0.1
+STOLEN = 0.02
+"""Of a round's time, what the host may take from all processors together."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,8 @@ class Seat:
         index: its number in the group.
         work: what `Arena.workloads` says of it.
         rounds: of all sittings.
-        begun: rounds before this sitting.
+        sitting: the number of this one.
+        played: rounds of this sitting.
         spent: seconds of this sitting's rounds.
     """
 
@@ -154,19 +159,21 @@ class Seat:
     row: Row
     ready: Ready = field(default_factory=dict)
     rounds: Rounds = field(default_factory=Rounds)
-    begun: int = 0
+    sitting: int = -1
+    played: int = 0
     spent: float = 0.0
 
     def sit(self) -> None:
         """Begin a sitting, with nobody ready."""
-        self.ready, self.begun, self.spent = {}, len(self.rounds.turns), 0.0
+        self.ready, self.played, self.spent = {}, 0, 0.0
+        self.sitting += 1
 
     def is_done(self, effort: Effort) -> bool:
         """The ratio that counts is known well, or there was time enough for that."""
-        count = len(self.rounds.turns) - self.begun
-        if not self.ready or count >= effort.most or (count and self.spent > effort.budget):
+        out_of_time = self.played and self.spent > effort.budget
+        if not self.ready or self.played >= effort.most or out_of_time:
             return True
-        return count >= effort.rounds and self.rounds.is_sure
+        return self.played >= effort.rounds and self.rounds.is_sure(self.sitting)
 
     def lose(self, contender: Contender, why: str) -> None:
         """A process has ended, and with it its candidates."""
@@ -176,6 +183,7 @@ class Seat:
     def result(self) -> Row:
         self.row.seconds, self.row.ratios = self.rounds.seconds(), self.rounds.ratios()
         self.row.doubt = self.rounds.doubt()
+        self.row.sittings = [statistics.median(each) for each in self.rounds.best()]
         return self.row
 
 
@@ -241,12 +249,14 @@ class Arena:
         """The rounds of one visit, of those that may be the best once that is known."""
         start = time.perf_counter()
         playing = set(seat.ready)
-        if len(seat.rounds.turns) > seat.begun and OWN in seat.ready:
+        if seat.played and OWN in seat.ready:
             playing = seat.rounds.close()
         for _ in range(effort.visit):
-            self._wait_until_calm()
+            calm, stolen, begin = self._wait_until_calm(), stolen_seconds(), time.perf_counter()
             turns = {name: self._turn(seat, name, effort) for name in seat.ready if name in playing}
-            seat.rounds.turns.append(turns)
+            stolen = (stolen_seconds() - stolen) / (time.perf_counter() - begin)
+            seat.rounds.played.append(Round(turns, seat.sitting, calm and stolen <= STOLEN))
+            seat.played += 1
         seat.spent += time.perf_counter() - start
 
     def _turn(self, seat: Seat, name: str, effort: Effort) -> float:
@@ -258,16 +268,18 @@ class Arena:
         )  # fmt: skip
         return float(answer["seconds"])
 
-    def _wait_until_calm(self) -> None:
-        """Wait while the processors are apart or shared, as long as there is patience."""
+    def _wait_until_calm(self) -> bool:
+        """Wait while the processors are apart or shared, as long as there is patience; whether they
+        are not any more."""
         end = time.perf_counter() + min(WAIT, self.patience)
         while True:
             start = time.perf_counter()
             pace = self.reference.ask(do="pace")["seconds"]
             self.pace = min(self.pace, pace)
             apart = self.threads > 1 and self.reference.ask(do="distance")["seconds"] > NEAR
-            if (pace <= SLOW * self.pace and not apart) or start > end:
-                return
+            calm = pace <= SLOW * self.pace and not apart
+            if calm or start > end:
+                return calm
             time.sleep(PAUSE)
             self.patience -= time.perf_counter() - start
 
@@ -288,6 +300,14 @@ class Arena:
             seat.row.failed |= answer["failed"]
             found |= {name: (contender, answer["once"][name]) for name in answer["ready"]}
         return found
+
+
+def stolen_seconds() -> float:
+    """What a virtual machine's host has taken from its processors since it started; 0 elsewhere."""
+    if sys.platform != "linux":
+        return 0.0
+    ticks = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return int(ticks[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def error(got: np.ndarray, reference: np.ndarray) -> float:

@@ -15,8 +15,9 @@ class Row:
         seconds: per call, by candidate.
         failed: why a candidate has no time.
         errors: of each candidate's result against float64, as a share of the largest magnitude.
-        ratios: the time of each peer over ours, the median over rounds of turns beside each other.
-        doubt: half of the confidence interval of the least of these, of that, if it was measured.
+        ratios: the time of each peer over ours (`rounds.Rounds.ratios`).
+        doubt: half of what the least of these may lie between, of that, if it was measured.
+        sittings: the least of these in each sitting.
         flops: operations of a call, 0 where it is not their number that bounds it.
         bytes: of the arrays that a call reads and writes.
     """
@@ -28,6 +29,7 @@ class Row:
     errors: dict[str, float] = field(default_factory=dict)
     ratios: dict[str, float] = field(default_factory=dict)
     doubt: float | None = None
+    sittings: list[float] = field(default_factory=list)
     flops: float = 0.0
     bytes: float = 0.0
 
