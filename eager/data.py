@@ -41,10 +41,16 @@ from .typed_storages import TypedStorage, elements_of, is_storage
 
 class _Read:
     """Nested Python data as NumPy takes it, and the dtypes of what stands in it: Python floats are
-    of the default dtype, arrays and tensors keep theirs."""
+    of the default dtype, arrays and tensors keep theirs.
+
+    Attributes:
+        dtypes: of what stands in it, each kind once.
+        tensors: those among it, which are read as numbers.
+    """
 
     def __init__(self, data: Any) -> None:
         self.dtypes: list[DType] = []
+        self.tensors: list[Tensor] = []
         self._kinds: set[Any] = set()
         self.plain = self._walk(data)
 
@@ -55,6 +61,7 @@ class _Read:
             self._add(kind, data)
         elif isinstance(data, Tensor):
             self._add(data.dtype, data)
+            self.tensors.append(data)
             return _only_element(data)
         elif isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "?biufc":
             self._add(data.dtype, data)
@@ -102,12 +109,10 @@ def _only_element(tensor: Tensor) -> Any:
         ValueRangeError, ArgumentError: not of one element.
     """
     if tensor._array.size == 1:
-        if tensor.dtype.is_floating_point:
-            tensor._leaves("Python float")
         return value(tensor).reshape(())
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
         raise ValueRangeError("only one element tensors can be converted to Python scalars")
-    raise ArgumentError("only integer tensors of a single element can be converted to an index")
+    raise ArgumentError(_NO_INDEX)
 
 
 def _ragged(data: Any, depth: int = 0) -> str:
@@ -138,6 +143,15 @@ def tensor(
         kind = dtype or (data.dtype if isinstance(data, TypedStorage) else MODES.default_dtype)
         copied: Tensor = placed(Tensor(elements_of(data, kind).copy(), kind), device or data.device)
         return copied
+    plain, read = _read(data, dtype)
+    made = _entered("tensor", made_on(plain, device), data)
+    _tell_of(read, made.dtype)
+    made.requires_grad = requires_grad
+    return made
+
+
+def _read(data: Any, dtype: DType | None) -> tuple[Tensor, list[Tensor]]:
+    """A tensor of Python data or an array, and the tensors among it, which were read as numbers."""
     read = _Read(data)
     try:
         found = _unsigned_numbers(read.plain) if dtype is uint64 else np.array(read.plain)
@@ -146,11 +160,21 @@ def tensor(
     if found.dtype.kind not in "?biufc" or _is_too_large(found, data, dtype):
         raise _no_numbers(found, data)
     out = dtype or read.dtype(found)
+    if not _holds_fractions(out) and any(_holds_fractions(each.dtype) for each in read.tensors):
+        raise ArgumentError(_NO_INDEX)
     _check_fits(found, out, data)
-    plain = made_on(Tensor(np.array(to_storage(found, out)), out), device)
-    made = _entered("tensor", plain, data)
-    made.requires_grad = requires_grad
-    return made
+    return Tensor(np.array(to_storage(found, out)), out), read.tensors
+
+
+def _tell_of(read: Sequence[Tensor], dtype: DType) -> None:
+    """Tell the tracer of tensors that were read as numbers of `dtype`; integers are indices."""
+    if _holds_fractions(dtype):
+        for each in read:
+            each._leaves("Python complex" if dtype.is_complex else "Python float")
+
+
+def _holds_fractions(dtype: DType) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
 
 
 def _unsigned_numbers(data: Any) -> Any:
@@ -252,15 +276,19 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
         where = data.device if device is None else Device(device)
         given = (data, where, dtype or data.dtype, False, False, None)
         return call_overload("aten::to.device", given)  # type: ignore[no-any-return]  # a Tensor
+    read: Sequence[Tensor] = ()
     if isinstance(data, np.ndarray):
         made = shared(data)
+    elif is_storage(data):
+        made = tensor(data, dtype=dtype, device=CPU)
     else:
-        with traced_by(None):
-            made = tensor(data, dtype=dtype, device=CPU)
+        made, read = _read(data, dtype)
     if dtype is not None and made.dtype is not dtype:
         with traced_by(None):
             made = made.to(dtype)
-    return _entered("as_tensor", made_on(made, device), data)
+    made = _entered("as_tensor", made_on(made, device), data)
+    _tell_of(read, made.dtype)
+    return made
 
 
 def asarray(
@@ -292,6 +320,7 @@ def asarray(
     return made  # type: ignore[no-any-return]  # a Tensor
 
 
+_NO_INDEX = "only integer tensors of a single element can be converted to an index"
 _COPY_CONSTRUCTED = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
     "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."

@@ -6,7 +6,7 @@ import warnings
 
 from tensorscript.base.errors import GuardError
 
-from .places import in_library, user_line
+from .places import asking_line
 
 
 class TracerWarning(Warning):
@@ -82,10 +82,10 @@ def warn_of_views(operator: str, count: int) -> None:
 
 
 def warn(text: str) -> None:
-    """Warn at the user's line; what the library's own code does is its own matter."""
-    if in_library():
-        return
-    if (found := user_line()) is None:
-        warnings.warn(text, TracerWarning, stacklevel=3)
-    else:
-        warnings.warn_explicit(text, TracerWarning, *found, registry={})
+    """Warn at the line of the program, or of the library's Python where that converted: the latter
+    is shown to those who ask for all warnings."""
+    filename, line, module = asking_line()
+    warnings.warn_explicit(text, TracerWarning, filename, line, module, registry={})
+
+
+TracerWarning.ignore_lib_warnings()

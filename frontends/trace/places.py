@@ -77,16 +77,13 @@ def _source(filename: str) -> Source:
     return Source("".join(linecache.getlines(filename)), filename)
 
 
-def user_line() -> tuple[str, int] | None:
-    """File and line of the user's innermost statement that is running."""
-    frame = _frame(frozenset({"user"}))
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-
-
-def in_library() -> bool:
-    """Whether the library's own Python asked, not the user's."""
-    frame = _frame(frozenset({"user", "library"}))
-    return frame is not None and _kind(frame) == "library"
+def asking_line() -> tuple[str, int, str]:
+    """File, line and module of the innermost running statement of the program, or of the library
+    where a trace sees through it; of the statement that asked for the trace if none is running."""
+    frame = _frame(frozenset({"user", "library"})) or sys._getframe(1)
+    while frame.f_back is not None and _kind(frame) == "inner":
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno, str(frame.f_globals.get("__name__", ""))
 
 
 def here() -> Span | None:

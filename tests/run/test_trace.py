@@ -10,6 +10,7 @@ import pytest
 
 import tensorscript as ts
 from tensorscript import jit
+from tensorscript.eager.nn.functions import norm
 
 X = ts.arange(6).float().view(2, 3) / 7
 WEIGHT = ts.ones(3).requires_grad_()
@@ -248,7 +249,11 @@ def converted(kind: str) -> str:
         (lambda x: x + ts.as_tensor(x), ["torch.as_tensor results are registered as constants"]),
         (
             lambda x: x + ts.tensor([x[0, 0], x[0, 1], 3.0]),
-            [converted("Python float")] * 2 + ["torch.tensor results are registered as"],
+            ["torch.tensor results are registered as"] + [converted("Python float")] * 2,
+        ),
+        (
+            lambda x: x[0, 0] * ts.as_tensor(x.shape, dtype=ts.complex64),
+            ["torch.as_tensor results are"] + [converted("Python complex")] * 2,
         ),
         (lambda x: x + len(f"{x.sum():.2f} {x.shape}"), []),
         (lambda x: x + (1.0 in x), []),
@@ -261,6 +266,28 @@ def test_what_a_trace_cannot_follow_is_warned_of(program, texts) -> None:
     found = warned(program, X)
     assert len(found) == len(texts)
     assert all(f.startswith(t) for f, t in zip(found, texts, strict=True))
+
+
+def convolved(x):
+    return ts.nn.functional.instance_norm(x.view(1, 2, 3))
+
+
+def test_what_the_library_converts_is_said_to_those_who_ask() -> None:
+    """Its own warnings have its lines, and a filter that hides them until filters are reset."""
+    with warnings.catch_warnings(record=True) as caught:
+        jit.trace(convolved, (X,), check_trace=False)
+    assert not caught
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        jit.trace(convolved, (X,), check_trace=False)
+    assert [str(w.message) for w in caught] == [converted("Python boolean")]
+    assert caught[0].filename == norm.__file__
+
+
+def test_a_warning_of_no_statement_has_the_line_that_asked_for_the_trace() -> None:
+    with pytest.warns(jit.TracerWarning, match="Encountering a list") as caught:
+        jit.trace(lambda x: [x, x + 1], (X,), check_trace=False)
+    assert [w.filename for w in caught] == [__file__]
 
 
 # -- the check ----------------------------------------------------------------------------------
@@ -397,6 +424,12 @@ def test_in_place_operators_as_others() -> None:
     assert len(texts) == 1
     assert "2 live references to the data region being modified" in texts[0]
     assert "in-place operator add_" in texts[0]
+
+    def after_the_view_is_gone(x):
+        x.unsqueeze(0)
+        return x.add_(1)
+
+    assert warned(after_the_view_is_gone, X.clone(), _force_outplace=True) == []
 
 
 def halves(x):
