@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from tensorscript.base.dtypes import (
     BY_NAME,
     DType,
@@ -41,9 +39,8 @@ from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
 from .settings import SETTINGS
 from .size import broadcast_shapes
-from .storage import promoted, to_storage
 from .tensor import Tensor
-from .tracing import active_tracer, traced_by, untraced_size
+from .tracing import active_tracer, number_beside, traced_by, untraced_size
 from .tracking import written
 
 Face = Callable[..., Any]
@@ -204,8 +201,7 @@ def _number_first(args: tuple[Any, ...]) -> tuple[Any, ...]:
     first, second, *rest = args
     if not isinstance(first, (bool, int, float, complex)):
         return args
-    dtype = promoted(second, first)
-    return (Tensor(to_storage(np.asarray(first), dtype), dtype), second, *rest)
+    return (number_beside(second, first), second, *rest)
 
 
 def _product(mat: Any, mat2: Any) -> Any:

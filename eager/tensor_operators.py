@@ -14,7 +14,8 @@ from tensorscript.base.errors import ArgumentError
 from .answering import NoAnswer, answer, method_of, who_answers
 from .dispatch import call
 from .exchange import from_numpy
-from .storage import TensorBase, make, promoted, to_storage
+from .storage import TensorBase
+from .tracing import number_beside
 
 _NO_NAMES: dict[str, Any] = {}
 
@@ -82,10 +83,8 @@ class TensorOperators(TensorBase):
             return NotImplemented
         if not swapped:
             return call(name, (self, other))
-        if not isinstance(other, TensorBase):
-            dtype = promoted(self, other)
-            other = make(to_storage(np.asarray(other), dtype), dtype)
-        return call(name, (other, self))
+        is_tensor = isinstance(other, TensorBase)
+        return call(name, (other if is_tensor else number_beside(self, other), self))
 
     __add__ = _operator("aten::add")
     __radd__ = _operator("aten::add")

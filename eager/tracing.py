@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+import numpy as np
+
 from tensorscript.base.schema import Schema
 
-from .storage import TensorBase
+from .storage import TensorBase, make, promoted, to_storage
 
 
 class Tracer(Protocol):
@@ -46,6 +48,10 @@ class Tracer(Protocol):
 
     def counterpart(self, foreign: Any) -> TensorBase | None:
         """The tensor that the trace knows for a tensor of another library, if it does."""
+        ...
+
+    def wraps(self, tensor: TensorBase, number: Any) -> None:
+        """`tensor` stands for a Python `number` beside another tensor."""
         ...
 
     def enters(self, function: str, tensor: Any, source: Any = None) -> Any:
@@ -94,6 +100,15 @@ class FloatOf(float):
     """As `IntOf`, of a floating-point tensor."""
 
     tensor: TensorBase
+
+
+def number_beside(tensor: TensorBase, number: Any) -> TensorBase:
+    """`number` as a 0-dim tensor that leaves the dtype of a result to `tensor`."""
+    dtype = promoted(tensor, number)
+    made: TensorBase = make(to_storage(np.asarray(number), dtype), dtype)
+    if (tracer := active_tracer()) is not None:
+        tracer.wraps(made, number)
+    return made
 
 
 def untraced(number: Any) -> Any:

@@ -36,6 +36,14 @@ class WrappedNumber:
 
 
 _WIDEST: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def wrapped_number(number: Any, dtype: DType) -> WrappedNumber | None:
+    """A number that is computed with in `dtype`; None if it is no plain number of Python."""
+    shown = _WIDEST.get(type(number))
+    return None if shown is None else WrappedNumber(number, shown, dtype)
+
+
 _TENSOR_ONLY = frozenset({
     "add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "floor_divide", "floor_divide_",
     "subtract", "subtract_", "multiply", "multiply_", "divide", "divide_", "true_divide",

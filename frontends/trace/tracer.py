@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from .facts import has_tensor, is_differentiable, memory_of, type_of
 from .literals import PYTHON_TYPES, SCHEMA_TYPES, contents, plain
 from .parts import Parts, parts_of
 from .places import here, name_of
-from .spelling import WrappedNumber, copied, out_of_place, spelled
+from .spelling import WrappedNumber, copied, out_of_place, spelled, wrapped_number
 from .written import Names, written_names
 
 ATTRIBUTE = "prim::TracedAttr"
@@ -51,6 +52,9 @@ ATTRIBUTE = "prim::TracedAttr"
 SCOPE = "prim::TracedModuleForward"
 """What a submodule's `forward` did: a node with one block."""
 
+_HELD_BY_THE_TRACE = 3
+"""References to a tensor that only the trace holds, where it is asked: the trace's own, the
+variable that asks, and the argument of the question."""
 _NOT_DIFFERENTIABLE = frozenset({"detach", "detach_", "_convolution", "_convolution_mode"})
 
 
@@ -217,9 +221,12 @@ class Tracer:
         return (found, arguments) if sharing > 1 else copied(found, arguments)
 
     def _sharing(self, tensor: TensorBase) -> int:
-        """How many tensors that the trace knows share the memory of one."""
-        memory = memory_of(tensor)
-        return sum(memory_of(other) == memory for other, _ in self._values.values())
+        """How many tensors that the trace knows share the memory of one and that the program still
+        holds."""
+        memory, count = memory_of(tensor), 0
+        for other, _ in self._values.values():
+            count += memory_of(other) == memory and getrefcount(other) > _HELD_BY_THE_TRACE
+        return count
 
     def _record_parts(self, compute: Parts, result: Any) -> None:
         """Record an operator by its parts: the results stand for what the parts give."""
@@ -292,6 +299,10 @@ class Tracer:
     def builds(self, function: str) -> None:
         cautions.warn(cautions.new_constant(function))
 
+    def wraps(self, tensor: TensorBase, number: Any) -> None:
+        if (wrapped := wrapped_number(number, tensor.dtype)) is not None:
+            self.know(tensor, self._wrapped(wrapped, here()))
+
     def enters(self, function: str, tensor: Any, source: Any = None) -> Any:
         if function != "index":
             self.builds(function)
@@ -321,15 +332,18 @@ class Tracer:
             case TensorBase():
                 return self.value_of(value)
             case WrappedNumber():
-                literal = np.asarray(value.number, value.dtype.numpy)
-                shown = TensorInfo(value.shown, (), None, False, "cpu")
-                held = TensorLiteral(wrap(literal, value.dtype)._array, value.dtype)
-                return self.constant(held, TensorType(shown), span)
+                return self._wrapped(value, span)
             case IntOf() | FloatOf():
                 return self._numbers[id(value)]
             case list() | tuple():
                 return self._list(kind, value, span)
         return self.constant(*plain(value), span)
+
+    def _wrapped(self, number: WrappedNumber, span: Span | None) -> Value:
+        literal = np.asarray(number.number, number.dtype.numpy)
+        shown = TensorInfo(number.shown, (), None, False, "cpu")
+        held = TensorLiteral(wrap(literal, number.dtype)._array, number.dtype)
+        return self.constant(held, TensorType(shown), span)
 
     def _read_numbers(self, arguments: Sequence[tuple[SchemaType, Any]]) -> None:
         """Read the numbers among arguments that are tensors in the trace, the last argument's

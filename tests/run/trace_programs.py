@@ -54,8 +54,9 @@ def _one(text: str, *shapes: str) -> TracedProgram:
 
 
 _EXPRESSIONS = [
-    "2 * x + y; 3; 3", "1 - x", "2 / x", "x / 2", "x // 2", "x % 2", "2 % x", "x ** 2", "2 ** x",
-    "x * True", "x - 1", "-x", "abs(x)", "x @ x.t()", "x > 1", "x == 1", "x * 2.5", "x + 1.5; l2 3",
+    "2 * x + y; 3; 3", "1 - x", "2 / x", "x / 2", "x // 2", "x % 2", "2 % x", "3 // x", "x ** 2",
+    "2 ** x", "True // x; l2 3", "torch.add(1, x)", "torch.div(2.5, x); l2 3", "x * True", "x - 1",
+    "-x", "abs(x)", "x @ x.t()", "x > 1", "x == 1", "x * 2.5", "x + 1.5; l2 3",
     "x / 2; l2 3", "x & 1; l2 3", "x | x; l2 3", "x ^ 1; l2 3", "x << 1; l2 3", "~x; l2 3",
     "x * 0.5; ", "x.float()", "x.double()", "x.to(torch.float64)", "x.type(torch.float64)",
     "x.half()", "x.bool()", "x.int()", "x.long()", "x.to(x)", "x.contiguous()", "x.detach()", "x.T",
