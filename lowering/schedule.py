@@ -9,7 +9,7 @@ construction, which `verify` (and a test) checks.
 New loops are named after the old: split and tile make `i_o`, `i_i` (split's tail loop is `i_t`),
 fuse `i_f`, distribute `i_d`, slice_head `i_h`, slice_tail `i_t`, rfactor `i_z` (initialisation) and
 `i_r` (final step). New buffers: rfactor `y_rf`, cache `y_c` (its copies run over `y_c_r`, `y_c_w`),
-compute_at `t_a` (filled over `t_a_i`), hoist `i_h`. A name that is taken gets `_2`, `_3`, ...
+compute_at and ahead `t_a` (filled over `t_a_i`), hoist `i_h`. A name that is taken gets `_2`, ...
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tensorscript.dialects.te.schedule import Argument, Schedule, ScheduleError,
 from .schedules import tensorize
 from .te import (
     accumulate,
+    ahead,
     buffers,
     cache,
     collapse,
@@ -137,6 +138,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "fuse_loops": Primitive(fuse_loops.check, fuse_loops.apply),
     "forward": Primitive(forward.check, forward.apply),
     "hoist": Primitive(hoist.check, hoist.apply),
+    "ahead": Primitive(ahead.check, ahead.apply),
     "name_temporaries": Primitive(temporaries.check, temporaries.apply),
     "tensorize": Primitive(tensorize.check, tensorize.apply),
     "cache": Primitive(cache.check, cache.apply, "buffer"),

@@ -64,6 +64,7 @@ from .plane_filter import as_plane_filter, worth_turning_planes
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows, hoist_numbers
+from .rows_ahead import look_ahead
 from .rows_aside import copy_aside, rows_aside
 from .short_rows import rows_as_lanes, short_rows, worth_turning
 
@@ -134,7 +135,8 @@ def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
         _chunk_full_reductions(scheduler, parameters)
         loops, row = outer_loops(func)
         if not loops or not _by_columns(scheduler, loops[-1], parameters):
-            _schedule_row(scheduler, row, parameters)
+            around = look_ahead(scheduler, loops[-1], parameters) if loops else None
+            _schedule_row(scheduler, around.block if around else row, parameters)
     for loop in loops_in(func.block):
         if loop.kind.data == "serial" and not loop.is_reduction:
             make_parallel(scheduler, loop, parameters)
