@@ -23,8 +23,6 @@ NOT_BOOL = {
     "bmm": "bmm",
     "ceil": "ceil_vml_cpu",
     "chain_matmul": "addmm_impl_cpu_",
-    "clamp.Tensor": "clamp_cpu",
-    "clip.Tensor": "clamp_cpu",
     "conv3d": "compute_columns3d",
     "bucketize": "searchsorted_out_cpu",
     "conv_tbc": "addmm_impl_cpu_",

@@ -12,7 +12,7 @@ Both the eager kernels and the native rows ask here before they run; decompositi
 rows of other operators, do not. What refuses uint16, uint32 and uint64 alone stands in
 `wide_unsigned`, what refuses complex numbers in `complex_refusals`, decompositions of matrices in
 `matrix_dtypes`. Not here: a dtype that is refused for the value of another argument (the reduction
-of `scatter_reduce`, the limits of `hardtanh`).
+of `scatter_reduce`, the limits of `hardtanh`; `bool_clamp` is such a rule).
 """
 
 from __future__ import annotations
@@ -124,6 +124,16 @@ class Demand:
 def unimplemented(kernel: str, dtype: DType) -> UnsupportedDtypeError:
     """The error of a kernel of PyTorch that is not instantiated for `dtype`."""
     return UnsupportedDtypeError(f"\"{kernel}\" not implemented for '{dtype.word}'")
+
+
+def bool_clamp(has_low: bool, has_high: bool, by_tensors: bool) -> str | None:
+    """The kernel that refuses to clamp truth values; None where they are taken: a bound that is one
+    tensor makes it `maximum` or `minimum`."""
+    if by_tensors:
+        return "clamp_cpu" if has_low and has_high else None
+    if has_low and has_high:
+        return "clamp_scalar_cpu"
+    return "clamp_min_scalar_cpu" if has_low else "clamp_max_scalar_cpu"
 
 
 def number_place(declared: Schema) -> int | None:

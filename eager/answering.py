@@ -121,12 +121,26 @@ def behind(function: Any) -> Any:
     return function.__wrapped__ if is_asking else function
 
 
+def demand_tensor(value: Any, method: str) -> Any:
+    """`value`, of which a method taken from the class Tensor is asked.
+
+    Raises:
+        TypeError: it is no tensor.
+    """
+    if isinstance(value, TensorBase):
+        return value
+    raise TypeError(
+        f"descriptor '{method}' for 'torch._C.TensorBase' objects doesn't apply to a "
+        f"'{type(value).__name__}' object"
+    )
+
+
 @cache
 def method_of(name: str) -> Callable[..., Any]:
     """A tensor's method as a function; one object a name, as programs compare them by identity."""
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self, name)(*args, **kwargs)
+        return getattr(demand_tensor(self, name), name)(*args, **kwargs)
 
     run.__name__, run.__qualname__, run.__module__ = name, f"Tensor.{name}", _TENSORS
     return run

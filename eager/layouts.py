@@ -41,12 +41,16 @@ def rows(inputs: Sequence[Array], made: Array) -> Array:
 
 def elementwise(inputs: Sequence[Array], made: Array) -> Array:
     """As all inputs together ask for."""
-    if made.flags.c_contiguous and all(
-        a.flags.c_contiguous and a.shape == made.shape for a in inputs
-    ):
+    if made.flags.c_contiguous and all(_asks_for_rows(a, made.shape) for a in inputs):
         return made
     fitting = [a for a in inputs if a.ndim <= made.ndim]
     return laid_out(made, preserved_strides(fitting, made.shape)) if fitting else made
+
+
+def _asks_for_rows(a: Array, shape: tuple[int, ...]) -> bool:
+    """Whether `a` alone, or beside others that do so, gives results of `shape` row by row. Without
+    dimensions it leaves it to the others, which beside it keep the strides of sizes of 1."""
+    return a.flags.c_contiguous and a.shape == shape if a.ndim else 1 not in shape
 
 
 def like_first(inputs: Sequence[Array], made: Array) -> Array:
@@ -135,11 +139,11 @@ RULES: dict[str, Rule] = {
         "instance_norm bilinear conv_transpose3d hash_tensor linalg_vander linalg_lu "
         "lu_unpack grid_sampler grid_sampler_2d grid_sampler_3d cdist diag_embed "
         "masked_scatter renorm nll_loss_nd nll_loss nll_loss2d multinomial vander gradient "
-        "pixel_shuffle pixel_unshuffle fft_fftshift fft_ifftshift repeat unfold_copy "
+        "fft_fftshift fft_ifftshift repeat tile unfold_copy take isin "
         "adaptive_avg_pool3d matmul cosine_similarity stack "
         "column_stack mvlgamma linalg_matrix_power cumulative_trapezoid gelu_backward im2col "
         "col2im masked_fill adaptive_max_pool3d avg_pool3d index_copy index_add scatter "
-        "scatter_add scatter_reduce nonzero_numpy"
+        "scatter_add scatter_reduce nonzero_numpy linalg_matrix_norm linalg_norm nuclear_norm"
     ), rows),
     **dict.fromkeys(_names(
         "sort msort argsort flip fliplr flipud index_fill index_put put select_scatter "
@@ -157,7 +161,8 @@ RULES: dict[str, Rule] = {
         "upsample_bicubic2d _upsample_bicubic2d_aa _upsample_lanczos2d_aa "
         "upsample_trilinear3d reflection_pad2d "
         "reflection_pad3d replication_pad2d replication_pad3d constant_pad_nd pad channel_shuffle "
-        "local_response_norm max_pool2d_with_indices_backward max_unpool2d"
+        "local_response_norm max_pool2d_with_indices_backward max_unpool2d "
+        "pixel_shuffle pixel_unshuffle"
     ), image),
     **dict.fromkeys(_names(
         "batch_norm native_batch_norm _native_batch_norm_legit _batch_norm_with_update"
@@ -181,6 +186,8 @@ RULES: dict[str, Rule] = {
     "aten::max.other": elementwise,
     "aten::min.other": elementwise,
     "aten::rsub": last_first,
+    "aten::pow.Scalar": rows,
+    "aten::float_power.Scalar": rows,
     "aten::addr": like_first,
     **dict.fromkeys(_names("binary_cross_entropy huber_loss poisson_nll_loss"), elementwise),
     **dict.fromkeys(_names("cat concat concatenate hstack vstack dstack row_stack"), joined),
@@ -193,6 +200,7 @@ def laid_out_kernel(declared: Schema, row: str, run: Kernel) -> Kernel:
     names = [a.name for a in declared.arguments]
     at = names.index("memory_format") if "memory_format" in names else None
     rule = RULES.get(declared.full_name) or RULES.get(row)
+    numbers = [k for k, name in enumerate(names) if name in _OPERANDS] if rule in _JOINT else []
     if declared.is_mutable or (rule is None and at is None) or declared.base_name == "contiguous":
         return run
 
@@ -201,9 +209,22 @@ def laid_out_kernel(declared: Schema, row: str, run: Kernel) -> Kernel:
         wanted = None if at is None else known_format(bound[at])
         if wanted is not None and wanted is not preserve_format:
             return _changed(made, lambda _, a: in_format(a, wanted), bound)
-        return made if rule is None else _changed(made, rule, bound)
+        if rule is None:
+            return made
+        given = list(bound)
+        for k in numbers:
+            if type(bound[k]) in _NUMBERS:
+                given[k] = _POINT
+        return _changed(made, rule, given)
 
     return placed
+
+
+_JOINT = (elementwise, last_first)
+_OPERANDS = ("self", "other")
+_NUMBERS = (bool, int, float, complex)
+_POINT = np.zeros(())
+"""Stands for a number among operands."""
 
 
 def _changed(made: Any, rule: Rule, bound: Sequence[Any]) -> Any:
@@ -222,5 +243,7 @@ def _arrays(bound: Sequence[Any]) -> Iterator[Array]:
     for x in bound:
         if isinstance(x, TensorBase):
             yield x._array
+        elif x is _POINT:
+            yield x
         elif isinstance(x, (list, tuple)):
             yield from _arrays(x)

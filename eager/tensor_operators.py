@@ -11,7 +11,7 @@ from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.dtypes import from_numpy as of_array
 from tensorscript.base.errors import ArgumentError
 
-from .answering import NoAnswer, answer, method_of, who_answers
+from .answering import NoAnswer, answer, demand_tensor, method_of, who_answers
 from .dispatch import call
 from .exchange import from_numpy
 from .storage import TensorBase
@@ -20,14 +20,15 @@ from .tracing import number_beside
 _NO_NAMES: dict[str, Any] = {}
 
 
-def _operator(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """`x + y`, or with `swapped` `y + x`, as the operator `name`.
+def _operator(method: str, name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """The `method` of `x + y`, or with `swapped` of `y + x`, as the operator `name`.
 
     A plain function: were it a new object at each look-up, as a partial method is, Python would
     take a subclass to have overridden it and ask the right operand first.
     """
 
     def run(self: Any, other: Any) -> Any:
+        demand_tensor(self, method)
         if isinstance(other, np.ndarray):
             self, other = _as_numpy_would(self, from_numpy(other))
         return self._binary(other, name, swapped)
@@ -86,34 +87,34 @@ class TensorOperators(TensorBase):
         is_tensor = isinstance(other, TensorBase)
         return call(name, (other if is_tensor else number_beside(self, other), self))
 
-    __add__ = _operator("aten::add")
-    __radd__ = _operator("aten::add")
-    __sub__ = _operator("aten::sub")
-    __rsub__ = _operator("aten::rsub")
-    __mul__ = _operator("aten::mul")
-    __rmul__ = _operator("aten::mul")
-    __truediv__ = _operator("aten::div")
-    __floordiv__ = _operator("aten::floor_divide")
-    __rfloordiv__ = _operator("aten::floor_divide", swapped=True)
-    __mod__ = _operator("aten::remainder")
-    __pow__ = _operator("aten::pow")
+    __add__ = _operator("__add__", "aten::add")
+    __radd__ = _operator("__radd__", "aten::add")
+    __sub__ = _operator("__sub__", "aten::sub")
+    __rsub__ = _operator("__rsub__", "aten::rsub")
+    __mul__ = _operator("__mul__", "aten::mul")
+    __rmul__ = _operator("__rmul__", "aten::mul")
+    __truediv__ = _operator("__truediv__", "aten::div")
+    __floordiv__ = _operator("__floordiv__", "aten::floor_divide")
+    __rfloordiv__ = _operator("__rfloordiv__", "aten::floor_divide", swapped=True)
+    __mod__ = _operator("__mod__", "aten::remainder")
+    __pow__ = _operator("__pow__", "aten::pow")
 
     def __matmul__(self, other: Any) -> Any:
         is_no_matrix = isinstance(other, (bool, int, float, complex, np.generic, np.ndarray))
         return NotImplemented if is_no_matrix else self._binary(other, "aten::matmul")
 
-    __and__ = _operator("aten::__and__")
-    __rand__ = _operator("aten::bitwise_and")
-    __or__ = _operator("aten::__or__")
-    __ror__ = _operator("aten::bitwise_or")
-    __xor__ = _operator("aten::__xor__")
-    __rxor__ = _operator("aten::bitwise_xor")
-    __lshift__ = _operator("aten::__lshift__")
-    __rshift__ = _operator("aten::__rshift__")
-    __lt__ = _operator("aten::lt")
-    __le__ = _operator("aten::le")
-    __gt__ = _operator("aten::gt")
-    __ge__ = _operator("aten::ge")
+    __and__ = _operator("__and__", "aten::__and__")
+    __rand__ = _operator("__rand__", "aten::bitwise_and")
+    __or__ = _operator("__or__", "aten::__or__")
+    __ror__ = _operator("__ror__", "aten::bitwise_or")
+    __xor__ = _operator("__xor__", "aten::__xor__")
+    __rxor__ = _operator("__rxor__", "aten::bitwise_xor")
+    __lshift__ = _operator("__lshift__", "aten::__lshift__")
+    __rshift__ = _operator("__rshift__", "aten::__rshift__")
+    __lt__ = _operator("__lt__", "aten::lt")
+    __le__ = _operator("__le__", "aten::le")
+    __gt__ = _operator("__gt__", "aten::gt")
+    __ge__ = _operator("__ge__", "aten::ge")
     __iadd__ = _in_place("aten::add_")
     __isub__ = _in_place("aten::sub_")
     __imul__ = _in_place("aten::mul_")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float16, float32
 from tensorscript.base.errors import OperatorError, ValueRangeError
+from tensorscript.base.scalar_range import check_range
 
 from ..random import DEFAULT_GENERATOR
 from ..storage import Array, array, cast, compute, floating, promoted, wrap
@@ -29,6 +30,17 @@ def hardshrink(self: Any, lambd: float = 0.5) -> Any:
     """0 within the bounds, which are of the dtype of `self`."""
     x = compute(self)
     return wrap(np.where(np.abs(x) <= operand(lambd, self.dtype), x.dtype.type(0), x), self.dtype)
+
+
+def threshold(self: Any, limit: Any, fill: Any) -> Any:
+    """`fill` where `self` is at most `limit`; both are first of the dtype of `self`, the limit of
+    half types of float32."""
+    kinds = float32 if self.dtype in (float16, bfloat16) else self.dtype, self.dtype
+    for number, kind in zip((limit, fill), kinds, strict=True):
+        check_range(number, kind)
+    bound, other = compute(wrap(limit, kinds[0])), compute(wrap(fill, kinds[1]))
+    x = compute(self)
+    return wrap(np.where(x <= bound, other, x), self.dtype)
 
 
 def gelu(self: Any, approximate: str = "none") -> Any:
@@ -255,7 +267,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::softshrink": parametric(
         lambda x, t=0.5: np.where(x > t, x - t, np.where(x < -t, x + t, x * 0))
     ),
-    "aten::threshold": parametric(lambda x, t, v: np.where(x <= t, x.dtype.type(v), x)),
+    "aten::threshold": threshold,
     "aten::prelu": prelu,
     "aten::glu": glu,
     "aten::rrelu": rrelu,

@@ -18,9 +18,9 @@ from tensorscript.base.dtypes import (
     real_dtype,
 )
 from tensorscript.base.errors import OperatorError, ValueRangeError
-from tensorscript.base.operand_dtypes import unimplemented
+from tensorscript.base.operand_dtypes import bool_clamp, unimplemented
 
-from ..storage import Array, cast, compute, floating, promoted, value, wrap
+from ..storage import Array, cast, compute, floating, is_tensor, promoted, value, wrap
 from . import special
 from .complex_parts import angle, make_complex, polar
 from .division import div, float_power, floor_divide, fmod, power, remainder
@@ -42,7 +42,8 @@ Kernel = Callable[..., Any]
 
 
 def _scaled(other: Any, alpha: Any, dtype: DType) -> Any:
-    if alpha == 1:
+    """`alpha * other`; a complex one is a product also with 1, in which infinities make NaN."""
+    if alpha == 1 and not dtype.is_complex:
         return other
     if isinstance(alpha, float) and not (dtype.is_floating_point or dtype.is_complex):
         raise OperatorError("For integral input tensors, argument alpha must not be a floating "
@@ -100,7 +101,12 @@ def clamp(self: Any, lower: Any = None, upper: Any = None) -> Any:
     """Both bounds optional; NaN stays; where lower > upper the upper bound wins."""
     if lower is None and upper is None:
         raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    dtype = promoted(self, *(b for b in (lower, upper) if b is not None))
+    bounds = [b for b in (lower, upper) if b is not None]
+    dtype = promoted(self, *bounds)
+    if dtype is bool_:
+        refused = bool_clamp(lower is not None, upper is not None, any(map(is_tensor, bounds)))
+        if refused is not None:
+            raise unimplemented(refused, dtype)
     out = cast(self, dtype)
     if lower is not None:
         check_broadcast(out, bound := cast(lower, dtype))

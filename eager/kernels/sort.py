@@ -148,7 +148,11 @@ def unique_consecutive(
 ) -> Any:
     """Runs of equal elements (of equal slices along `dim`) made one."""
     x = value(self)
-    rows = x.reshape(-1) if dim is None else np.moveaxis(x, normal_dim(dim, x.ndim), 0)
+    rows = (
+        x.reshape(-1)
+        if dim is None
+        else np.ascontiguousarray(np.moveaxis(x, normal_dim(dim, x.ndim), 0))
+    )
     new = np.ones(rows.shape[0], bool)
     other = rows[1:] != rows[:-1]
     new[1:] = other.any(axis=tuple(range(1, other.ndim)))

@@ -74,12 +74,11 @@ def to_real(fn: Callable[..., Expr], count: int = 1, dtype: DType | None = None)
 
 
 def _sum(fn: numbers.Function, swapped: bool = False) -> Row:
-    """add, sub, rsub: with a factor of the second operand."""
+    """add, sub, rsub: with a factor of the second operand; that is a product also with 1, in which
+    infinities make NaN."""
 
     def row(b: Builder, x: Value, y: Value, alpha: Value = 1, *_: Value) -> ComplexTensor:
         x, y = (y, x) if swapped else (x, y)
-        if alpha == 1:
-            return complex_pointwise(b, fn, x, y)
         return complex_pointwise(b, lambda p, q, a: fn(p, numbers.mul(a, q)), x, y, alpha)
 
     return row

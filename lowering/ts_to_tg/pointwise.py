@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import WIDE_UNSIGNED, bool_
+from tensorscript.base.operand_dtypes import bool_clamp
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select, unary
 from tensorscript.dialects.te.vocabulary import UNARY_MATH
 
@@ -188,6 +189,10 @@ def _clamp(b: Builder, x: Tensor, low: Value = None, high: Value = None, *_: Val
     if low is None and high is None:
         b.error("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [v for v in (low, high) if v is not None]
+    if b.result_type(x, *bounds) is bool_:
+        by_tensors = any(isinstance(v, Tensor) for v in bounds)
+        if (refused := bool_clamp(low is not None, high is not None, by_tensors)) is not None:
+            b.unimplemented(refused, bool_)
 
     def fn(e: Expr, *ends: Expr) -> Expr:
         at = iter(ends)

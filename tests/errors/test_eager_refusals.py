@@ -49,6 +49,8 @@ RUNTIME: list[tuple[str, Call]] = [
     ("output_size must be 2", lambda: F.adaptive_avg_pool2d(ts.ones(1, 2, 4, 4), ())),
     ("inconsistent weight size, expected 3",
      lambda: F.multi_margin_loss(ts.ones(2, 3), ts.tensor([0, 1]), weight=ts.ones(4))),
+    ("value cannot be converted to type uint8_t without overflow",
+     lambda: ts.threshold(ts.ones(2, dtype=ts.uint8), 300, 0)),
     ("lambda must be in range", lambda: F.softshrink(ts.ones(1), -0.5)),
     (r"invalid multinomial distribution \(sum of probabilities <= 0\)",
      lambda: ts.multinomial(ts.zeros(3), 1)),
@@ -113,3 +115,29 @@ def test_kinds_besides_runtime_errors() -> None:
         F.triplet_margin_with_distance_loss(
             ts.ones(2, 2), ts.ones(2, 2), ts.ones(2, 2), reduction="abc"
         )
+
+
+BITS = ts.tensor([True, False])
+
+
+@pytest.mark.parametrize(("kernel", "bounds"), [
+    ("clamp_min_scalar_cpu", (True,)),
+    ("clamp_max_scalar_cpu", (None, True)),
+    ("clamp_scalar_cpu", (False, True)),
+    ("clamp_cpu", (BITS, BITS)),
+])  # fmt: skip
+def test_truth_values_have_no_bounds(kernel: str, bounds: tuple[Any, ...]) -> None:
+    with pytest.raises(NotImplementedError, match=f"\"{kernel}\" not implemented for 'Bool'"):
+        BITS.clamp(*bounds)
+
+
+def test_one_tensor_bounds_truth_values() -> None:
+    assert BITS.clamp(None, BITS.flip(0)).tolist() == [False, False]
+    assert BITS.clamp(BITS.flip(0)).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("name", ["__radd__", "__ror__", "add", "relu"])
+def test_a_method_taken_from_the_class_wants_a_tensor(name: str) -> None:
+    said = f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a 'int' object"
+    with pytest.raises(TypeError, match=said):
+        getattr(ts.Tensor, name)(2, ts.ones(3, dtype=ts.int64))

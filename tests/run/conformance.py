@@ -122,7 +122,7 @@ def survey(
 def _compared(op: Any, name: str, sample: Sample, form: str, through: str) -> tuple[str, str]:
     try:
         args, kwargs = sample.all
-        ours = samples_of.to_ours(args), samples_of.to_ours(kwargs)
+        ours = samples_of.to_ours((args, kwargs))
         expected = _expected(op, sample, form, 3)
     except Unconvertible:
         return SKIPPED, ""
@@ -238,7 +238,7 @@ def refusals(op: Any) -> Iterator[tuple[str, str]]:
         else:
             continue
         try:
-            ours = samples_of.to_ours(args), samples_of.to_ours(kwargs)
+            ours = samples_of.to_ours((args, kwargs))
             samples_of.face(op)(*ours[0], **ours[1])
         except (Unconvertible, Missing):
             continue

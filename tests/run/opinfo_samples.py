@@ -112,31 +112,41 @@ def refused(op: Any) -> Iterator[tuple[Sample, type[Exception], str]]:
 
 
 # -- values ---------------------------------------------------------------------------------------
-def _array(t: Any) -> np.ndarray:
-    """A copy of a tensor's numbers with its strides (bfloat16 as bits)."""
+def _array(t: Any, memories: dict[int, np.ndarray]) -> np.ndarray:
+    """A tensor's numbers with its strides (bfloat16 as bits), over the copy of its memory that
+    `memories` has by address, as other tensors of the same call may share it."""
     t = t.detach().resolve_conj().resolve_neg()
     if t.dtype is torch.bfloat16:
         t = t.view(torch.int16)
-        return _copied(t).view(np.uint16)
-    return _copied(t)
+        return _shared(t, memories).view(np.uint16)
+    return _shared(t, memories)
 
 
-def _copied(t: Any) -> np.ndarray:
-    extent = 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
-    if t.numel() == 0 or extent == t.numel():
+def _shared(t: Any, memories: dict[int, np.ndarray]) -> np.ndarray:
+    if t.numel() == 0:
         return t.clone(memory_format=torch.preserve_format).numpy()
-    memory = t.as_strided((extent,), (1,)).clone().numpy()
-    strides = tuple(s * memory.itemsize for s in t.stride())
-    return np.lib.stride_tricks.as_strided(memory, tuple(t.shape), strides)
+    storage = t.untyped_storage()
+    if (at := storage.data_ptr()) not in memories:
+        memories[at] = torch.empty(0, dtype=torch.uint8).set_(storage).clone().numpy()
+    elements = memories[at][t.storage_offset() * t.itemsize :]
+    elements = elements[: elements.size // t.itemsize * t.itemsize]
+    dtype = torch.empty(0, dtype=t.dtype).numpy().dtype
+    strides = tuple(s * t.itemsize for s in t.stride())
+    return np.lib.stride_tricks.as_strided(elements.view(dtype), tuple(t.shape), strides)
 
 
 def to_ours(v: Any) -> Any:
-    """A PyTorch value as ours: tensors (copied, strides kept), dtypes, devices, containers."""
+    """A PyTorch value as ours: tensors (copied; strides, and memory that they share, are kept),
+    dtypes, devices, containers."""
+    return _to_ours(v, {})
+
+
+def _to_ours(v: Any, memories: dict[int, np.ndarray]) -> Any:
     if isinstance(v, torch.Tensor):
         ordinary = v.layout is torch.strided and v.device.type == "cpu" and not v.is_quantized
         if not ordinary or v.dtype not in OUR_DTYPES or v.dim() > 64:  # NumPy's most
             raise Unconvertible(f"{v.dtype} {v.layout}")
-        return Tensor(_array(v), OUR_DTYPES[v.dtype])
+        return Tensor(_array(v, memories), OUR_DTYPES[v.dtype])
     if isinstance(v, torch.dtype):
         if v not in OUR_DTYPES:
             raise Unconvertible(str(v))
@@ -150,9 +160,9 @@ def to_ours(v: Any) -> Any:
     if isinstance(v, torch.Size):
         return ts.Size(v)
     if isinstance(v, (list, tuple)):
-        return type(v)(map(to_ours, v))
+        return type(v)(_to_ours(x, memories) for x in v)
     if isinstance(v, dict):
-        return {k: to_ours(x) for k, x in v.items()}
+        return {k: _to_ours(x, memories) for k, x in v.items()}
     if isinstance(v, torch.nn.PairwiseDistance):
         return ts.nn.functional.pairwise_distance
     return _rebound(v) if isinstance(v, types.FunctionType) else v
@@ -218,7 +228,7 @@ def face(op: Any, form: str = "function") -> Callable[..., Any]:
     if form in ("method", "inplace"):
         return method(target.__name__)
     if type(op.op).__name__ in ("method_descriptor", "wrapper_descriptor"):
-        return method(op.op.__name__)
+        return getattr(Tensor, op.op.__name__)  # type: ignore[no-any-return]
     if getattr(op.op, "__module__", "") == "torch._tensor":
         return method(op.op.__name__)
     return _by_path(op.name)

@@ -192,3 +192,14 @@ def test_logarithms_near_one_keep_small_parts() -> None:
         got = np.asarray(run(ts.from_numpy(x)))
         np.testing.assert_allclose(got.real, want.real, rtol=1e-13)
         np.testing.assert_allclose(got.imag, want.imag, rtol=1e-13)
+
+
+def test_a_sum_is_of_a_product_whose_infinities_make_nan() -> None:
+    def difference(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+        return x - y
+
+    x, y = ts.tensor([1 + 2j, 3 - 1j]), ts.tensor([complex(np.inf, 0), 1j])
+    for run in (difference, ts.compile(difference)):
+        found = run(x, y).numpy()
+        assert np.isneginf(found[0].real) and np.isnan(found[0].imag) and found[1] == 3 - 2j
+    assert np.isnan((x + np.nan).numpy().imag).all()

@@ -311,3 +311,9 @@ def test_every_kernel_has_a_schema() -> None:
 
 def test_call_takes_the_operator_name() -> None:
     assert call("aten::add", (tensor([1]), 2)).tolist() == [3]
+
+
+def test_a_threshold_is_of_the_dtype_of_the_elements() -> None:
+    bytes_ = tensor(np.array([1, 200, 2], np.uint8))
+    assert lookup("threshold")(bytes_, -100, -5).tolist() == [251, 200, 251]
+    assert lookup("threshold")(bytes_, 1.5, 7.7).tolist() == [7, 200, 2]

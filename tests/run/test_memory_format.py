@@ -86,6 +86,14 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "batch_norm of one column": lambda t, x: t.nn.functional.batch_norm(
         x[:1, :, :2, :1].contiguous().permute(0, 2, 1, 3), t.zeros(2), t.ones(2)),
     "larger": lambda t, x: t.max(x, x[:1]),
+    "taken": lambda t, x: t.take(x, t.zeros(2, 3, dtype=t.int64).t()),
+    "isin": lambda t, x: t.isin(x, t.ones(2)),
+    "tiled once": lambda t, x: t.tile(x, (1, 1)),
+    "singular values": lambda t, x: t.linalg.matrix_norm(x, 2),
+    "norm of other dimensions": lambda t, x: t.linalg.matrix_norm(x, 1, (0, 2), keepdim=True),
+    "runs": lambda t, x: t.unique_consecutive(x, dim=2),
+    "pixels": lambda t, x: t.nn.functional.pixel_unshuffle(x[..., :4], 2),
+    "pixels shuffled": lambda t, x: t.nn.functional.pixel_shuffle(t.cat([x, x[:, :1]], 1), 2),
     "resize_": lambda t, x: x.clone().resize_(1, 2, 3, 4, memory_format=t.channels_last),
 }  # fmt: skip
 
@@ -189,6 +197,13 @@ COPIES: dict[str, Callable[[Any, Any], Any]] = {
     "unary": lambda m, x: m.exp(x),
     "binary": lambda m, x: x + x,
     "broadcast": lambda m, x: x + m.ones(x.size(-1)),
+    "sum with a number": lambda m, x: x + 1,
+    "comparison with a number": lambda m, x: x > 1,
+    "difference from a number": lambda m, x: 1 - x,
+    "power": lambda m, x: x**2,
+    "power of a number": lambda m, x: 2**x,
+    "numbers where": lambda m, x: m.where(x > 1, 1.0, 2.0),
+    "bounded": lambda m, x: x.clamp(0),
 }
 
 
