@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import llvmlite.binding as llvm
@@ -21,6 +22,7 @@ Kind = Literal["cpu", "ptx"]
 PTX_TRIPLE = "nvptx64-nvidia-cuda"
 PTX_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 DEFAULT_ARCH = "sm_90"
+LAST_CACHE = 32 << 20
 ARCHES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 _ARITHMETIC = frozenset((
@@ -52,6 +54,7 @@ class Target:
         cpu: LLVM's CPU name, or the GPU architecture (`sm_90`).
         features: LLVM's feature string ("" for the CPU's own).
         vector_bytes: width of the widest vector register that pays off (16 where not known).
+        last_cache: bytes of the largest cache, which processors share (a guess where not known).
         emulate: for PTX, run in the emulator rather than on a GPU.
     """
 
@@ -61,6 +64,7 @@ class Target:
     features: str = ""
     vector_bytes: int = 16
     emulate: bool = False
+    last_cache: int = LAST_CACHE
 
     @property
     def is_ptx(self) -> bool:
@@ -82,7 +86,7 @@ class Target:
     @property
     def key(self) -> str:
         """Part of a cache key: everything that changes the generated code."""
-        return f"{self.triple};{self.cpu};{self.features};{self.vector_bytes}"
+        return f"{self.triple};{self.cpu};{self.features};{self.vector_bytes};{self.last_cache}"
 
     @property
     def groups(self) -> frozenset[DType]:
@@ -155,6 +159,17 @@ def _vector_bytes(triple: str, features: dict[str, bool]) -> int:
     return 32 if features.get("avx2") else 16
 
 
+def last_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
+    """Bytes of this machine's largest cache, as Linux tells them ("32768K")."""
+    units = {"K": 1 << 10, "M": 1 << 20}
+    sizes = [LAST_CACHE] if not folder.is_dir() else [0]
+    for file in folder.glob("index*/size"):
+        text = file.read_text().strip()
+        if text[:-1].isdigit():
+            sizes.append(int(text[:-1]) * units.get(text[-1], 0))
+    return max(sizes) or LAST_CACHE
+
+
 @cache
 def host() -> Target:
     """This machine's CPU, with the features that the operating system lets us use."""
@@ -162,7 +177,8 @@ def host() -> Target:
     triple = llvm.get_process_triple()
     found = llvm.get_host_cpu_features()
     width = _vector_bytes(triple, dict(found))
-    return Target("cpu", triple, llvm.get_host_cpu_name(), found.flatten(), width)
+    name, features = llvm.get_host_cpu_name(), found.flatten()
+    return Target("cpu", triple, name, features, width, last_cache=last_cache())
 
 
 # What a processor name alone promises; any other is taken at its architecture's baseline.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tensorscript.lowering.schedules.candidates import candidate, rounds, variations
     from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
     from tensorscript.lowering.schedules.prepack import constant_arguments
+    from tensorscript.lowering.schedules.streamed import handed_out
 
     from .export import export_library, export_object
     from .making import Maker
@@ -27,6 +28,7 @@ __all__ = [
     "constant_arguments",
     "export_library",
     "export_object",
+    "handed_out",
     "rounds",
     "variations",
 ]
@@ -38,6 +40,7 @@ _HOMES = {
     **dict.fromkeys(("candidate", "rounds", "variations"), f"{_SCHEDULES}.candidates"),
     "CPUParameters": f"{_SCHEDULES}.cpu_vectors",
     "constant_arguments": f"{_SCHEDULES}.prepack",
+    "handed_out": f"{_SCHEDULES}.streamed",
 }
 
 __getattr__ = deferred(__name__, _HOMES)

@@ -119,7 +119,9 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
         schedule_gpu(module)
     else:
         groups = target.exact_groups if options.strict else target.groups
-        machine = CPUParameters(target.vector_bytes, groups=groups, checked=options.verify)
+        machine = CPUParameters(
+            target.vector_bytes, groups=groups, last_cache=target.last_cache, checked=options.verify
+        )
         schedule_cpu(module, machine)
     return module
 

@@ -168,8 +168,9 @@ class Tuner:
     def __post_init__(self) -> None:
         self._chosen: dict[str, Schedule] = dict(self.options.schedules)
         self._fixed = late.constant_arguments(self.module)
+        self._handed_out = late.handed_out(self.module)
         target = targets.parse(self.options.target, self.options.cpu)
-        self._vector_bytes = target.vector_bytes
+        self._machine = late.CPUParameters(target.vector_bytes, last_cache=target.last_cache)
         self._start = self.clock()
 
     def run(self) -> list[Tuned]:
@@ -213,7 +214,8 @@ class Tuner:
     ) -> tuple[Tuned, Call]:
         """The best schedule of one kernel, and the program with it."""
         name = func.sym_name.data
-        own = late.CPUParameters(self._vector_bytes, fixed=self._fixed.get(name, frozenset()))
+        fixed, results = (known.get(name, frozenset()) for known in (self._fixed, self._handed_out))
+        own = replace(self._machine, fixed=fixed, handed_out=results)
         schedule, gain = (known.schedule, known.gain) if known else (None, 1.0)
         parameters, refused, complete = own, 0, True
         tried = {late.candidate(func, own).schedule}

@@ -193,7 +193,8 @@ def function_scope(function: FuncOp, places: Mapping[str, Place], space: int = 0
     sizes = sizes_of(list(function.buffers))
     for p in function.params:
         if isinstance(p, Buffer):
-            scope.places[p.name] = Place(p, f"%arg.{p.name}", p.dtype.itemsize, space)
+            pointer, streamed = f"%arg.{p.name}", p.name in function.streamed
+            scope.places[p.name] = Place(p, pointer, p.dtype.itemsize, space, streamed=streamed)
         else:
             scope.values[p.name] = Bound(Value(f"%arg.{p.name}"), p.dtype, p.name in sizes)
     return scope

@@ -63,6 +63,7 @@ class Context:
         heap: slots of all runtime allocations; `live` those of open te blocks.
         arena: the block that holds planned allocations.
         frame: the ring of the lists of this call.
+        streams: something was written past the caches.
         callees: parameters of the module's functions.
         symbols: their LLVM names where these differ.
         gpu: one thread of a GPU; `launch` has the extents of its grid and block.
@@ -85,6 +86,7 @@ class Context:
     live: list[str] = field(default_factory=list)
     arena: str = ""
     frame: str = ""
+    streams: bool = False
     callees: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)
     symbols: Mapping[str, str] = field(default_factory=dict)
     outlined: int = 0

@@ -131,7 +131,10 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
 def _bind(context: Context, inner: Context, capture: Capture) -> None:
     name = capture.name
     if (place := context.scope.places.get(name)) is not None and capture.type == "ptr":
-        inner.scope.places[name] = Place(place.buffer, capture.inside, place.align)
+        streamed = place.streamed
+        inner.scope.places[name] = Place(
+            place.buffer, capture.inside, place.align, streamed=streamed
+        )
         return
     found = context.scope.values[name]
     value = Value(capture.inside)
@@ -144,10 +147,13 @@ def _bind(context: Context, inner: Context, capture: Capture) -> None:
 
 
 def finish(context: Context) -> None:
-    """The function's exit: give everything back and return the status."""
+    """The function's exit: give everything back and return the status. What was written past the
+    caches is there before anybody hears of it: no other store waits for that."""
     code = context.code
     code.start("exit")
     release(context, context.heap)
+    if context.streams:
+        code.do("fence seq_cst")
     if context.frame:
         code.call("void", "ts_list_sweep", [("ptr", context.frame)])
     if context.status:

@@ -50,7 +50,8 @@ class Place:
     A buffer allocated inside a vector loop is `per_lane`: each element is there once a lane. A
     buffer of scope reg is `in_registers`: it must only see plain loads and stores, or LLVM cannot
     keep it there. `again` is the instruction that makes the pointer, if that costs nothing. What is
-    written to data `of_list` is no list's length, nor where its data is.
+    written to data `of_list` is no list's length, nor where its data is. What is `streamed` is
+    written past the caches.
     """
 
     buffer: Buffer
@@ -61,6 +62,7 @@ class Place:
     in_registers: bool = False
     again: str = ""
     of_list: bool = False
+    streamed: bool = False
 
     @property
     def pointer_type(self) -> str:

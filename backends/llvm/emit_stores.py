@@ -23,6 +23,9 @@ from .emit_places import (
 from .emit_types import Value, is_half, memory_type, register_type, splat, suffix, vector_of
 from .lists import ELEMENT
 
+LINE = 64
+"""Bytes of a cache line."""
+
 
 def emit_store(context: Context, target: Target, value: Value, evaluate: Evaluate) -> None:
     """Store `value`. A store that all lanes share keeps the last active lane's value."""
@@ -86,6 +89,9 @@ def _store_contiguous(
         old = code.let(f"load {stored}, {kind} {pointer}, align {align}")
         raw = code.let(f"select <{lanes} x i1> {mask}, {stored} {raw}, {stored} {old}")
         mask = None
+    if mask is None and target.place.streamed and not lanes * target.dtype.itemsize % LINE:
+        _stream(context, f"{stored} {raw}, {kind} {pointer}", pointer, align)
+        return
     if mask is None:
         code.do(f"store {stored} {raw}, {kind} {pointer}, align {align}")
         return
@@ -97,6 +103,23 @@ def _store_contiguous(
         f"llvm.masked.store.{tail(target, lanes)}",
         [(stored, raw), (kind, pointer), ("i32", str(align)), (f"<{lanes} x i1>", mask)],
     )
+
+
+def _stream(context: Context, what: str, pointer: str, align: int) -> None:
+    """Store whole lines past the caches, where they begin at a line."""
+    code = context.code
+    context.streams = True
+    place = code.let(f"ptrtoint ptr {pointer} to i64")
+    behind = code.let(f"and i64 {place}, {LINE - 1}")
+    past, near, join = code.name("past"), code.name("near"), code.name("join")
+    code.branch(code.let(f"icmp eq i64 {behind}, 0"), past, near)
+    code.start(past)
+    mark = code.module.streamed_metadata()
+    code.do(f"store {what}, align {LINE}, !nontemporal {mark}")
+    code.end(f"br label %{join}")
+    code.start(near)
+    code.do(f"store {what}, align {align}")
+    code.start(join)
 
 
 def _store_lane(context: Context, target: Target, stored: str, raw: str, pointer: str) -> None:

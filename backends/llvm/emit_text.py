@@ -42,6 +42,7 @@ class ModuleText:
         self._declared: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
         self._metadata: list[str] = []
+        self._streamed = ""
 
     def add_global(self, line: str) -> None:
         """A global variable, once (an unrolled te.alloc comes several times)."""
@@ -63,14 +64,25 @@ class ModuleText:
 
     def loop_metadata(self) -> str:
         """A fresh loop id that keeps LLVM from unrolling or vectorising the loop again."""
+        number = self._next_metadata()
+        self._metadata.append(f"!{number} = distinct !{{!{number}, !0, !1}}")
+        return f"!{number}"
+
+    def _next_metadata(self) -> int:
+        """A free number; what loop ids are made of has the first ones."""
         if not self._metadata:
             self._metadata += [
                 '!0 = !{!"llvm.loop.unroll.disable"}',
                 '!1 = !{!"llvm.loop.vectorize.enable", i1 false}',
             ]
-        number = len(self._metadata)
-        self._metadata.append(f"!{number} = distinct !{{!{number}, !0, !1}}")
-        return f"!{number}"
+        return len(self._metadata)
+
+    def streamed_metadata(self) -> str:
+        """What stores past the caches are marked with."""
+        if not self._streamed:
+            self._streamed = f"!{self._next_metadata()}"
+            self._metadata.append(f"{self._streamed} = !{{i32 1}}")
+        return self._streamed
 
     def declare_lines(self, lines: Iterable[str]) -> None:
         """Declarations (or globals) as whole lines, each kept once by its symbol."""

@@ -5,6 +5,7 @@ Nothing here is SSA: loop variables, scalars and buffers are names, unique withi
 
 ```
 te.func @k kernel logical rows (x: f32[1024, N], out y: f32[1024, N], N: i64) { stmt* }
+         ... (...) streams y { stmt* }                    whole lines of y go past the caches
 stmt ::= te.alloc stack t: f32[16]                        visible to the end of the enclosing block
        | te.for i in 0 .. 1024 parallel { stmt* }         start .. extent; then `reduce`, `grain n`
        | te.while condition { stmt* }                     condition read before each iteration

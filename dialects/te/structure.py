@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.traits import IsolatedFromAbove, NoTerminator
@@ -42,7 +42,8 @@ def _region(statements: Sequence[Operation]) -> Region:
 @irdl_op_definition
 class FuncOp(HeadOp):
     """A kernel or host function; returns a status (0 is success). `category` is the schedule family
-    a kernel was formed for (pointwise, reduction, rows, contraction, ...), "" where it has none."""
+    a kernel was formed for (pointwise, reduction, rows, contraction, ...), "" where it has none;
+    `streamed` are the results that it writes past the caches."""
 
     name = "te.func"
     REGIONS: ClassVar[int] = 1
@@ -51,6 +52,7 @@ class FuncOp(HeadOp):
     role = prop_def(StringAttr)
     level = prop_def(StringAttr)
     category = prop_def(StringAttr)
+    streamed_attr = opt_prop_def(ArrayAttr[StringAttr])
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator())
 
@@ -90,21 +92,32 @@ class FuncOp(HeadOp):
     def scalars(self) -> tuple[Scalar, ...]:
         return tuple(p for p in self.params if isinstance(p, Scalar))
 
+    @property
+    def streamed(self) -> tuple[str, ...]:
+        return () if self.streamed_attr is None else tuple(n.data for n in self.streamed_attr)
+
     def verify_(self) -> None:
+        if not {b.name for b in self.buffers}.issuperset(self.streamed):
+            raise VerifyException(f"@{self.sym_name.data} streams what is no buffer of its caller")
         if self.role.data not in ROLES or self.level.data not in LEVELS:
             raise VerifyException(f"unknown role or level of @{self.sym_name.data}")
 
     def head(self) -> str:
         inside = ", ".join(map(parameter_text, self.params))
         words = f"{self.role.data} {self.level.data} {self.category.data}".rstrip()
-        return f"@{self.sym_name.data} {words} ({inside})"
+        streams = f" streams {', '.join(self.streamed)}" if self.streamed else ""
+        return f"@{self.sym_name.data} {words} ({inside}){streams}"
 
     @classmethod
     def from_head(cls, head: str) -> FuncOp:
-        found = match_head(r"@(\S+) (\w+) (\w+)( \w+)? \((.*)\)", head)
+        found = match_head(r"@(\S+) (\w+) (\w+)( \w+)? \((.*?)\)(?: streams ([^()]*))?", head)
         parameters = [parse_parameter(p) for p in split_commas(found[5])]
         category = (found[4] or "").strip()
-        return cls(found[1], parameters, (), found[2], found[3], category)
+        made = cls(found[1], parameters, (), found[2], found[3], category)
+        if found[6]:
+            names = ArrayAttr([StringAttr(name) for name in split_commas(found[6])])
+            made.properties["streamed_attr"] = names
+        return made
 
 
 @irdl_op_definition

@@ -67,6 +67,7 @@ from .rows import fuse_rows, hoist_numbers
 from .rows_ahead import look_ahead
 from .rows_aside import copy_aside, rows_aside
 from .short_rows import rows_as_lanes, short_rows, worth_turning
+from .streamed import handed_out, stream_results
 
 # --- pointwise ----------------------------------------------------------------------------------
 
@@ -380,17 +381,24 @@ _SCHEDULES = {
 }
 
 
+STREAMED = ("pointwise", "reduction", "rows")
+"""Kernels that write each element once, in the order of memory."""
+
+
 def schedule_kernel(func: FuncOp, parameters: CPUParameters) -> Schedule:
     """Choose and apply the schedule of one logical kernel, and note it on the function."""
     scheduler = Scheduler(func, parameters.checked)
-    _SCHEDULES[func.category.data or "scan"](scheduler, parameters)
+    category = func.category.data or "scan"
+    _SCHEDULES[category](scheduler, parameters)
+    if category in STREAMED:
+        stream_results(scheduler, parameters)
     record(func, scheduler.schedule)
     return scheduler.schedule
 
 
 def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
     """Schedule every logical function of a te module in place."""
-    passed = constant_arguments(module)
+    passed, given = constant_arguments(module), handed_out(module)
     for func in functions(module):
         if func.level.data != "logical":
             continue
@@ -399,6 +407,7 @@ def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
             vectorize_iterations(func, parameters.vector_bytes)
             carried_last(func)
         else:
-            fixed = passed.get(func.sym_name.data, frozenset())
-            schedule_kernel(func, replace(parameters, fixed=fixed))
+            name = func.sym_name.data
+            fixed, results = passed.get(name, frozenset()), given.get(name, frozenset())
+            schedule_kernel(func, replace(parameters, fixed=fixed, handed_out=results))
         func.properties["level"] = StringAttr("scheduled")

@@ -31,6 +31,8 @@ class CPUParameters:
         grain: element operations (of vector code) worth handing to another thread, about 10 us.
         reduction_chunk: elements of a full reduction that one thread takes at a time.
         fixed: parameters of the kernel at hand that every call passes a constant for.
+        handed_out: results of the kernel at hand that every call hands to the program's caller.
+        last_cache: bytes of the cache that all processors share.
         groups: dtypes of which the machine multiplies and adds all that 32 bits hold in one
             instruction; uint8 by int8.
         checked: have the steps checked, which are legal by construction.
@@ -44,6 +46,8 @@ class CPUParameters:
     grain: int = 1 << 18
     reduction_chunk: int = 1 << 15
     fixed: frozenset[str] = frozenset()
+    handed_out: frozenset[str] = frozenset()
+    last_cache: int = 32 << 20
     groups: frozenset[DType] = frozenset()
     checked: bool = False
     registers: int | None = None

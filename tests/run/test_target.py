@@ -1,8 +1,11 @@
 """Spelling of targets."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from tensorscript.backends.target import host, parse
+from tensorscript.backends.target import LAST_CACHE, host, last_cache, parse
 from tensorscript.base.errors import UserError
 
 
@@ -25,3 +28,13 @@ def test_gpus() -> None:
 def test_unknown_targets(text: str) -> None:
     with pytest.raises(UserError, match="unknown"):
         parse(text)
+
+
+def test_the_last_cache_is_the_largest_that_the_system_names(tmp_path: Path) -> None:
+    for number, size in enumerate(("48K", "1024K", "32M", "")):
+        (tmp_path / f"index{number}").mkdir()
+        (tmp_path / f"index{number}" / "size").write_text(size + "\n")
+    assert last_cache(tmp_path) == 32 << 20
+    assert last_cache(tmp_path / "nothing") == LAST_CACHE
+    assert host().last_cache > 0
+    assert replace(host(), last_cache=1).key != host().key

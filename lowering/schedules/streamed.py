@@ -1,0 +1,59 @@
+"""Which results are written past the caches: those that would leave them before they are read.
+
+Of a function's own result nobody knows when it is read; while its caller holds one, the next call
+writes another. Where what both calls touch is more than the last cache, the first one is not in it
+any more. A result inside of a program is read soon: it alone has to be more than that cache.
+Between
+the two stores are as fast either way (`docs/performance.md`, "Past the caches").
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.ops import CallOp, functions
+from tensorscript.dialects.walks import walk_ops
+
+from ..schedule import Scheduler
+from ..te import stream
+from ..te.affine import known
+from .cpu_vectors import CPUParameters
+
+LEAST_SHARE = 4
+"""A result is at least one part in so many of the last cache: less is found there afterwards."""
+
+
+def handed_out(module: ModuleOp) -> dict[str, frozenset[str]]:
+    """Kernel name to the results that every call of it hands to the caller of the program."""
+    found: dict[str, frozenset[str]] = {}
+    params = {f.sym_name.data: f.params for f in functions(module)}
+    for func in functions(module):
+        own = {b.name for b in func.buffers if b.mode == "out"}
+        for op in walk_ops(func):
+            if isinstance(op, CallOp) and op.callee in params:
+                pairs = zip(params[op.callee], op.arguments, strict=True)
+                here = frozenset(p.name for p, a in pairs if a.op == "var" and str(a.value) in own)
+                found[op.callee] = found.get(op.callee, here) & here
+    return found
+
+
+def stream_results(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    """Stream what leaves the last cache of what a kernel writes."""
+    func, cache = scheduler.func, parameters.last_cache
+    touched = sum(map(_bytes, func.buffers))
+    for buffer in func.buffers:
+        size = _bytes(buffer)
+        if buffer.name in parameters.handed_out:
+            leaves = 4 * (touched + size) >= 5 * cache and LEAST_SHARE * size >= cache
+        else:
+            leaves = 2 * size >= 3 * cache
+        if leaves and stream.check(scheduler.nest, buffer.name) is None:
+            scheduler.do("stream", buffer.name)
+
+
+def _bytes(buffer: Buffer) -> int:
+    """The size of a buffer, 0 where only the running program knows."""
+    return buffer.dtype.itemsize * prod(known(extent) or 0 for extent in buffer.shape)
