@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.schema import Schema
+from tensorscript.base.schema import Schema, SchemaType
 
 from .device import channels_last, channels_last_3d, contiguous_format, preserve_format
 from .kernels import POINTWISE, REDUCTIONS
@@ -203,6 +203,8 @@ def laid_out_kernel(declared: Schema, row: str, run: Kernel) -> Kernel:
     numbers = [k for k, name in enumerate(names) if name in _OPERANDS] if rule in _JOINT else []
     if declared.is_mutable or (rule is None and at is None) or declared.base_name == "contiguous":
         return run
+    if not any(_is_of_tensors(returned.type) for returned in declared.returns):
+        return run  # `aten::add.t` joins lists: what they hold stays what it is
 
     def placed(*bound: Any) -> Any:
         made = run(*bound)
@@ -225,6 +227,10 @@ _OPERANDS = ("self", "other")
 _NUMBERS = (bool, int, float, complex)
 _POINT = np.zeros(())
 """Stands for a number among operands."""
+
+
+def _is_of_tensors(type_: SchemaType) -> bool:
+    return type_.kind == "Tensor" or any(map(_is_of_tensors, type_.args))
 
 
 def _changed(made: Any, rule: Rule, bound: Sequence[Any]) -> Any:

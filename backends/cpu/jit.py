@@ -15,6 +15,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from tensorscript.backends.llvm import half_conversions
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization, optimize
 from tensorscript.backends.target import Target, host, initialize, machine
 from tensorscript.base.errors import InternalError
@@ -62,8 +63,19 @@ def compile_object(
     Raises:
         InternalError: LLVM refuses the text (stage "llvm"); the message is LLVM's.
     """
-    module, maker = _prepare(text, target or host(), options, position_independent, libraries)
-    return bytes(maker.emit_object(module))
+    chosen = target or host()
+    module, maker = _prepare(text, chosen, options, position_independent, libraries)
+    made = bytes(maker.emit_object(module))
+    if half_conversions.TEXT in libraries or not _calls_conversions(made, chosen):
+        return made
+    added = (*libraries, half_conversions.TEXT)
+    return compile_object(text, chosen, options, position_independent, added)
+
+
+def _calls_conversions(made: bytes, target: Target) -> bool:
+    """Whether an object asks for functions that convert halves: the processor does not."""
+    asks = any(name in made for name in half_conversions.NAMES)
+    return asks and target.triple.startswith("x86_64")
 
 
 def compile_assembly(

@@ -14,7 +14,7 @@ from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import NotCompilable, OperatorError, TensorScriptError
 from tensorscript.base.given import missing_tensor
 from tensorscript.base.operand_dtypes import demand_of, number_place
-from tensorscript.base.out_dtypes import check_out
+from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
 from tensorscript.base.overlap import may_repeat
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 from tensorscript.base.twins import MADE_OF, counterparts, is_result, maker_of
@@ -172,6 +172,11 @@ class PlainRows:
         """`op(..., out=x)`: the results of the overload that computes, written into tensors of
         their shapes."""
         targets = [v for at, v in enumerate(arguments) if is_result(found, at)]
+        if found.base_name in COMPUTES_IN:
+            asked = [a.name for a in found.arguments].index("dtype")
+            arguments = list(arguments)
+            if arguments[asked] is None:
+                arguments[asked] = targets[0].dtype.code
         given = [v for at, v in enumerate(arguments) if not is_result(found, at)]
         new = self._of_the_same(found, given, targets)
         results = list(new) if isinstance(new, list | tuple) else [new]

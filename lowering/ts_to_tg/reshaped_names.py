@@ -20,7 +20,7 @@ from .dims import sizes_of
 from .emission import Body
 from .evaluator import Env, Evaluator
 from .sizes import product, simplify
-from .values import ComplexTensor, ListRef, Tensor, TupleValue, Value
+from .values import ComplexTensor, DictRef, ListRef, Tensor, TupleValue, Value
 
 _REFUSED = "changes the shape of a tensor in place that may have other names"
 
@@ -145,11 +145,13 @@ def _root(v: SSAValue, env: Env) -> SSAValue:
 
 
 def _holds(ev: Evaluator, value: Value, tensor: AnyTensor) -> bool:
-    """Whether a tuple or list has the tensor in it. The lists of a loop's turn that was tried and
-    given up are still named, but hold nothing."""
+    """Whether a tuple, list or dict has the tensor in it. The lists of a loop's turn that was tried
+    and given up are still named, but hold nothing."""
     content: Value = ()
     if isinstance(value, TupleValue):
         content = value.elements
+    elif isinstance(value, DictRef) and value in ev.b.heap:
+        content = ev.b.heap[value].values()
     elif isinstance(value, ListRef) and value in ev.b.heap and not ev.is_grown(value):
         content = ev.b.heap[value]
     return any(v is tensor or _holds(ev, v, tensor) for v in content)

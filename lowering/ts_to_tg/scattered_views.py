@@ -56,8 +56,11 @@ def as_strided(
         last = last + (n - 1) * step
     flat = reshaped(b, memory, (product(memory.shape),))
     if not any(s.is_int(0) for s in sizes):
+        inside = known(binary("lt", simplify(last - product(memory.shape)), 0))
+        if inside is False and x.storage.origin:
+            b.cannot("strides over memory behind an argument")
         b.check(
-            known(binary("lt", simplify(last - product(memory.shape)), 0)),
+            inside,
             "setStorage: sizes, strides and storage offset require a storage that is out of bounds",
         )
     at = first

@@ -14,7 +14,7 @@ from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, unary
 from tensorscript.dialects.te.rewriting import substitute
 
-from .builder import Builder, overlaps_itself, repeated_if
+from .builder import Builder, repeated_if
 from .sizes import product, same_size, simplify
 from .values import ComplexTensor, Tensor, Value
 from .view import indices_of, strides_of
@@ -29,13 +29,24 @@ def check_written(
         OperatorError: elements of `x` share memory, or a part of it is read.
     """
     if not overlap.may_repeat(name):
-        if overlaps_itself(x):
-            b.error(overlap.MESSAGE)
+        _check_repeats(b, x.real if isinstance(x, ComplexTensor) else x)
         for repeated in repeated_if(x) if isinstance(x, Tensor) else ():
             b.check(unary("not", repeated), overlap.MESSAGE)
     if isinstance(x, Tensor) and not overlap.may_share_partly(name):
         for read in _tensors(operands):
             _check_shares(b, x, read)
+
+
+def _check_repeats(b: Builder, x: Tensor) -> None:
+    """Refuse a view of an argument that repeats its elements by strides of 0, if it does, too: a
+    row of one that is expanded does not."""
+    steps = zip(indices_of(x), x.storage.strides or (), strict=False)
+    told = set[str]().union(*(index.free for index, step in steps if not step.is_int(0)))
+    repeated = [n for d, n in enumerate(x.shape) if f"i{d}" not in told and not n.is_int(1)]
+    if not x.storage.strides or not repeated:
+        return
+    once = all_of([binary("le", n, 1) for n in repeated])
+    b.check(_any_of(binary("eq", product(x.shape), 0), once), overlap.MESSAGE)
 
 
 def _tensors(values: Sequence[Value]) -> Iterator[Tensor]:
