@@ -24,9 +24,9 @@ LEAST_STRETCH = 256
 """Shorter rows stay in registers."""
 LEAST_DEPTH = 32
 """So do shorter reductions."""
-ROWS, ROWS_OF_MEMORY = 4, 8
+ROWS, MANY_ROWS = 4, 8
 """Rows added at once, so that the partial row is read and written that much less often; more keep
-more of memory under way where the columns lie in no cache."""
+more of memory under way where the columns lie in no cache, and widen fewer sums."""
 CACHED = 1 << 24
 """Bytes that the last cache keeps."""
 FEW_GROUPS = 64
@@ -52,7 +52,8 @@ def stretch_arguments(loop: ForOp, lanes: int) -> tuple[int, ...] | None:
     if depth is not None and depth < LEAST_DEPTH:
         return None
     size = (columns or 0) * (depth or 0) * column.total.dtype.itemsize
-    rows = ROWS_OF_MEMORY if size > CACHED else ROWS
+    widens = column.total.dtype.itemsize > column.update.value.dtype.itemsize
+    rows = MANY_ROWS if size > CACHED or widens else ROWS
     alone = isinstance(loop.parent_op(), FuncOp)  # no loop around takes the threads
     if (
         not alone

@@ -9,20 +9,25 @@ from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from tensorscript.dialects.te.ops import TE, functions
+from tensorscript.dialects.te.ops import TE, FuncOp, functions
 from tensorscript.dialects.te.schedule import Step
 from tensorscript.lowering.schedule import apply
 
 
-def run_steps(source: str, steps: tuple[Step, ...]) -> str:
-    """The one function of `source`, checked and scheduled; its text."""
+def parse_function(source: str) -> FuncOp:
+    """The one function of `source`."""
     context = Context()
     context.load_dialect(Builtin)
     context.load_dialect(TE)
-    module = Parser(context, source).parse_module()
-    (func,) = functions(module)
+    (func,) = functions(Parser(context, source).parse_module())
+    return func
+
+
+def run_steps(source: str, steps: tuple[Step, ...]) -> str:
+    """The one function of `source`, checked and scheduled; its text."""
+    func = parse_function(source)
     apply(func, steps)
-    module.verify()
+    func.verify()
     out = io.StringIO()
     Printer(out).print_op(func)
     return out.getvalue()
