@@ -28,6 +28,7 @@ from tensorscript.dialects.te.ops import (
     IfOp,
     LetOp,
     PrefetchOp,
+    ScanOp,
     StoreOp,
     UpdateOp,
     VarOp,
@@ -46,6 +47,7 @@ from .emit_entry import emit_entry
 from .emit_lists import emit_bind, emit_give, emit_invoke, list_library
 from .emit_loops import emit_for, emit_serial, emit_unrolled, emit_vector, emit_while
 from .emit_parallel import emit_parallel, finish
+from .emit_scan import emit_scan
 from .emit_scope import Bound, Place, Scope, element_count, sizes_of
 from .emit_stmt import (
     emit_assert,
@@ -88,6 +90,7 @@ STATEMENTS: dict[type[Operation], Row] = {
     CallOp: emit_call_op,
     AssertOp: emit_assert,
     PrefetchOp: emit_prefetch_op,
+    ScanOp: emit_scan,
     InvokeOp: emit_invoke,
     BindOp: emit_bind,
     GiveOp: emit_give,

@@ -12,6 +12,7 @@ stmt ::= te.alloc stack t: f32[16]                        visible to the end of 
        | te.if condition { stmt* } else { stmt* }
        | te.let n: f64 = expr  (fixed)   | te.var n: f64 = expr (mutable)   | te.assign n = expr
        | te.store y[i, j] = expr         | te.update y[i] add= expr
+       | te.scan m: i64 of n min= expr, step 1  n = min(expr, n + 1), in order; m is it
        | te.call @callee(x, y, 3 + n)    buffers by name, scalars by expression, in order
        | te.assert condition, message 'text'   where it is false the function ends with a status
        | te.prefetch x.f32[i]                             its line is read soon
@@ -49,6 +50,7 @@ from .statements import (
     CallOp,
     LetOp,
     PrefetchOp,
+    ScanOp,
     StoreOp,
     SyncOp,
     UpdateOp,
@@ -84,6 +86,7 @@ __all__ = [
     "IfOp",
     "LetOp",
     "PrefetchOp",
+    "ScanOp",
     "StoreOp",
     "SyncOp",
     "UpdateOp",
@@ -98,7 +101,7 @@ TE = Dialect(
     "te",
     [
         FuncOp, ConstantOp, AllocOp, ForOp, WhileOp, IfOp, LetOp, VarOp, AssignOp, StoreOp,
-        UpdateOp, CallOp, AssertOp, PrefetchOp, SyncOp, InvokeOp, BindOp, GiveOp,
+        UpdateOp, ScanOp, CallOp, AssertOp, PrefetchOp, SyncOp, InvokeOp, BindOp, GiveOp,
     ],
     [ExprAttr, ExprsAttr, ParametersAttr, BufferAttr, DataAttr],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from tensorscript.base.dtypes import BY_SHORT, DType
 
 from .buffers import SCOPES, Buffer, BufferAttr, ExprAttr, ExprsAttr, parse_parameter, split_commas
-from .expr import Expr, ExprLike, as_expr, var
+from .expr import Expr, ExprLike, add, as_expr, binary, var
 from .expr_parse import parse
 from .expr_text import text
 from .syntax import HeadOp, match_head
@@ -226,6 +226,62 @@ class UpdateOp(_Access):
         found = match_head(r"([\w.$]+)\[(.*?)\] (\w+)= (.*)", head)
         indices = [parse(p) for p in split_commas(found[2])]
         return cls(found[1], indices, found[3], parse(found[4]))
+
+
+@irdl_op_definition
+class ScanOp(_Binding):
+    """One step of a recurrence that each iteration sees the result of, integers only.
+
+    The te.var `carried` becomes `combiner(value, carried + step)`, and `var` names that. It does so
+    in the order of the iterations in a vector loop too, where the lanes are combined at distances
+    1, 2, 4...: Hillis and Steele, "Data parallel algorithms", CACM 29(12), 1986. A `step` is for
+    minima and maxima; it does not vary, and no sum of a value, or of what is carried, and as many
+    steps as there are iterations in the loop leaves the dtype."""
+
+    name = "te.scan"
+    carried_name = prop_def(StringAttr)
+    combiner_attr = prop_def(StringAttr)
+    step_attr = prop_def(ExprAttr)
+
+    def __init__(
+        self, var_name: str, carried: str, combiner: str, value: Expr, step: ExprLike = 0
+    ) -> None:
+        super().__init__(var_name, value)
+        self.properties["carried_name"] = StringAttr(carried)
+        self.properties["combiner_attr"] = StringAttr(combiner)
+        self.properties["step_attr"] = ExprAttr(as_expr(step, value.dtype))
+
+    @property
+    def carried(self) -> str:
+        return self.carried_name.data
+
+    @property
+    def combiner(self) -> str:
+        return self.combiner_attr.data
+
+    @property
+    def step(self) -> Expr:
+        return self.step_attr.data
+
+    @property
+    def next(self) -> Expr:
+        """What `carried` becomes."""
+        return binary(self.combiner, self.value, add(var(self.carried, self.dtype), self.step))
+
+    def verify_(self) -> None:
+        if self.combiner not in ("add", "min", "max") or not self.dtype.is_integral:
+            raise VerifyException(f"no scan of {self.dtype} with {self.combiner}")
+        if self.combiner == "add" and not self.step.is_int(0):
+            raise VerifyException("a sum has no step beside its values")
+
+    def head(self) -> str:
+        value = f"{self.combiner}= {text(self.value)}, step {text(self.step)}"
+        return f"{self.var}: {self.dtype.short} of {self.carried} {value}"
+
+    @classmethod
+    def from_head(cls, head: str) -> ScanOp:
+        found = match_head(r"(\S+): \w+ of (\S+) (\w+)= (.*), step (.*)", head)
+        return cls(found[1], found[2], found[3], parse(found[4]), parse(found[5]))
 
 
 @irdl_op_definition

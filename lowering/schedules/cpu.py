@@ -9,7 +9,7 @@ loop, or the last outer loop if that is the one that walks memory |
 | attention | products tiled around a softmax of blocks of keys |
 | scan, scatter | outermost independent loop parallel |
 | sort | networks and merges or a selection per line, the outermost loop parallel |
-| (host) | iterations of counting loops as lanes |
+| (host) | iterations of counting loops as lanes, recurrences of integers as scans |
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows, hoist_numbers
 from .rows_ahead import look_ahead
 from .rows_aside import copy_aside, rows_aside
+from .scans import scan_recurrences
 from .short_rows import rows_as_lanes, short_rows, worth_turning
 from .streamed import handed_out, stream_results
 
@@ -406,6 +407,7 @@ def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
             lists_as_buffers(func)
             vectorize_iterations(func, parameters.vector_bytes)
             carried_last(func)
+            scan_recurrences(func, parameters.vector_bytes)
         else:
             name = func.sym_name.data
             fixed, results = passed.get(name, frozenset()), given.get(name, frozenset())

@@ -28,6 +28,7 @@ from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, var
+from tensorscript.dialects.te.lists import BindOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -81,12 +82,12 @@ class _Loop:
 
 def vectorize_iterations(func: FuncOp, vector_bytes: int) -> bool:
     """Rewrite the innermost suitable loops of a host function in place; True if there was one."""
-    names = _Names(func)
+    names = Names(func)
     lanes = REGISTERS * vector_bytes // _LANE_BYTES
     return _inside(func.block, lambda found: _vectorized(found, lanes, names), names)
 
 
-class _Names:
+class Names:
     """Makes names that are not taken in a function."""
 
     def __init__(self, func: FuncOp) -> None:
@@ -95,7 +96,7 @@ class _Names:
             match op:
                 case LetOp() | VarOp() | ForOp():
                     self.taken.add(op.var)
-                case AllocOp():
+                case AllocOp() | BindOp():
                     self.taken.add(op.buffer.name)
 
     def fresh(self, stem: str) -> str:
@@ -106,7 +107,7 @@ class _Names:
         return name
 
 
-def _inside(block: Block, rewrite: Callable[[_Loop], list[Operation]], names: _Names) -> bool:
+def _inside(block: Block, rewrite: Callable[[_Loop], list[Operation]], names: Names) -> bool:
     changed = False
     for op in list(block.ops):
         for region in op.regions:
@@ -125,7 +126,7 @@ def _inside(block: Block, rewrite: Callable[[_Loop], list[Operation]], names: _N
 # --- is it one? ---------------------------------------------------------------------------------
 
 
-def _independent(op: WhileOp, names: _Names) -> _Loop | None:
+def _independent(op: WhileOp, names: Names) -> _Loop | None:
     """The loop, if it counts to a number fixed beforehand and its iterations do not meet."""
     counter, trip = _bounds(op)
     *rest, last = op.block.ops or (op,)
@@ -171,12 +172,12 @@ def _plain(statements: list[Operation]) -> bool:
     for op in _all(statements):
         if not isinstance(op, LetOp | VarOp | AssignOp | IfOp | WhileOp):
             return False
-        if any(loads(e) or _is_slow(e) for e in expressions(op)):
+        if any(loads(e) or is_slow(e) for e in expressions(op)):
             return False
     return any(isinstance(op, WhileOp) for op in _all(statements))
 
 
-def _is_slow(e: Expr) -> bool:
+def is_slow(e: Expr) -> bool:
     """A division that vectors have no instruction for: of integers, not by a power of two."""
     return any(
         n.op in INTEGER_DIVISIONS
@@ -227,7 +228,7 @@ def _carried(name: str, body: list[Operation]) -> list[_Carried] | None:
 # --- the rewrite --------------------------------------------------------------------------------
 
 
-def _vectorized(found: _Loop, lanes: int, names: _Names) -> list[Operation]:
+def _vectorized(found: _Loop, lanes: int, names: Names) -> list[Operation]:
     block, lane = names.fresh(f"{found.counter}_o"), names.fresh(f"{found.counter}_v")
     at = var(block) * lanes + var(lane)
     rewrite = substituting({found.counter: at})

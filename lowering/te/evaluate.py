@@ -32,6 +32,7 @@ from tensorscript.dialects.te.ops import (
     IfOp,
     LetOp,
     PrefetchOp,
+    ScanOp,
     StoreOp,
     SyncOp,
     UpdateOp,
@@ -40,6 +41,7 @@ from tensorscript.dialects.te.ops import (
     constants,
     functions,
 )
+from tensorscript.dialects.walks import walk_ops
 
 from .evaluate_lists import List, Lists, Value
 
@@ -174,6 +176,8 @@ class Evaluator:
                 self.storage[op.buffer.name] = Storage.poison(shape, op.buffer.dtype)
             case LetOp() | VarOp() | AssignOp():
                 self.values[op.var] = self.value(op.value)
+            case ScanOp():
+                self.values[op.carried] = self.values[op.var] = self.value(op.next)
             case StoreOp():
                 self._store(op)
             case UpdateOp():
@@ -210,7 +214,8 @@ class Evaluator:
     def _loop(self, op: ForOp) -> None:
         start, extent = self._int(op.start), self._int(op.extent)
         iterations = list(range(start, start + max(extent, 0)))
-        if op.kind.data not in ("serial", "unroll") or op.is_reduction:
+        ordered = op.kind.data in ("serial", "unroll") or _scans(op)
+        if not ordered or op.is_reduction:
             self.random.shuffle(iterations)
         for i in iterations:
             self.values[op.var] = i
@@ -301,6 +306,11 @@ class Evaluator:
                 with np.errstate(all="ignore"):
                     return float(np.divide(np.float64(args[0]), np.float64(args[1])))
         return _COMBINE[e.op](*args)
+
+
+def _scans(loop: ForOp) -> bool:
+    """Its iterations see what those before gave."""
+    return any(isinstance(op, ScanOp) for op in walk_ops(loop))
 
 
 def evaluate(

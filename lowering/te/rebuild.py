@@ -17,6 +17,7 @@ from tensorscript.dialects.te.ops import (
     IfOp,
     LetOp,
     PrefetchOp,
+    ScanOp,
     StoreOp,
     SyncOp,
     UpdateOp,
@@ -47,6 +48,8 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
             return VarOp(op.var, f(op.value))
         case AssignOp():
             return AssignOp(op.var, f(op.value))
+        case ScanOp():
+            return ScanOp(op.var, op.carried, op.combiner, f(op.value), f(op.step))
         case AssertOp():
             return AssertOp(f(op.condition), op.message)
         case AllocOp():

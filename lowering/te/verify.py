@@ -21,6 +21,7 @@ from tensorscript.dialects.te.ops import (
     ForOp,
     FuncOp,
     LetOp,
+    ScanOp,
     StoreOp,
     UpdateOp,
     VarOp,
@@ -77,7 +78,9 @@ class _Verifier:
                 for e in op.buffer.shape:
                     self._expression(op, e)
                 self.buffers[op.buffer.name] = op.buffer
-            case LetOp() | VarOp():
+            case ScanOp() if op.carried not in self.scalars:
+                self._fail(op, f"{op.carried} is not defined")
+            case LetOp() | VarOp() | ScanOp():
                 self._declare(op.var)
                 self.scalars.add(op.var)
             case AssignOp() if op.var not in self.scalars:
