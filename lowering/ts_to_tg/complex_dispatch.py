@@ -17,6 +17,7 @@ from .complex_product import COMPLEX_PRODUCT
 from .complex_programs import COMPLEX_PROGRAM
 from .decomposition import DECOMPOSITION
 from .factored import FACTORED
+from .general_eigenvalues import GENERAL_EIGENVALUES
 from .indefinite import INDEFINITE
 from .indefinite_systems import INDEFINITE_SYSTEMS
 from .matrix_norm import MATRIX_NORM
@@ -41,6 +42,7 @@ _ALIKE: Rows = {
     **DECOMPOSITION,
     **SYSTEM,
     **FACTORED,
+    **GENERAL_EIGENVALUES,
     **INDEFINITE,
     **INDEFINITE_SYSTEMS,
     **MATRIX_NORM,

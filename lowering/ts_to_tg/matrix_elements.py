@@ -158,3 +158,8 @@ def only(condition: Expr, x: Number) -> Number:
 def or_one(x: Number) -> Number:
     """`x`, or 1 where it is 0: what may be divided by."""
     return chosen(is_zero(x), const(1.0, float64), x)
+
+
+def nonzero(x: Expr) -> Expr:
+    """`or_one` of a real number."""
+    return select(x.equals(0), const(1.0, float64), x)

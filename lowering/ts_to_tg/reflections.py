@@ -8,8 +8,9 @@ Computations, 5.1 and 5.2). Of complex numbers the diagonal of R is real.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tensorscript.base.dtypes import float64
+from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder
@@ -40,6 +41,60 @@ from .values import Tensor, Value
 _ZERO, _ONE = const(0.0, float64), const(1.0, float64)
 
 
+@dataclass(frozen=True)
+class Reflector:
+    """I - tau v v^H of each matrix, whose adjoint takes a vector to one with one entry, `beta`.
+
+    Attributes:
+        entries: v, (B, m), with a 1 where the vector's first entry stood.
+        tau: (B); 0 where nothing is to be done.
+        beta: (B), real numbers.
+    """
+
+    entries: AnyTensor
+    tau: AnyTensor
+    beta: Tensor
+
+
+def reflector(b: Builder, x: AnyTensor, first: Tensor | Column) -> Reflector:
+    """The one of each vector of a stack (B, m), whose first entries stand at `first`: the entries
+    before those must be 0 (LAPACK's larfg, which makes beta's sign that of no cancellation)."""
+    count, m = x.shape
+
+    def place(body: Body, i: Sequence[Expr]) -> Expr:
+        return first.at(body) if isinstance(first, Column) else body.read(first, i[:1], int64)
+
+    def behind(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        e = square(read(body, x, [i[0], r[0]]))
+        return select(r[0].equals(place(body, i)), _ZERO, e)
+
+    rest = b.reduce([count], [m], float64, "add", behind)
+
+    def ends(body: Body, i: Sequence[Expr]) -> tuple[Number, Expr, Expr]:
+        """The first entry, what becomes of it, and whether nothing is to be done."""
+        alpha = read(body, x, [i[0], place(body, i)])
+        below = body.read(rest, i[:1], float64)
+        length = call("sqrt", square(alpha) + below)
+        is_done = below.equals(0)
+        if isinstance(alpha, Pair):  # numbers whose squares vanish are as good as 0
+            alone = binary("or", alpha.imag.equals(0), length.equals(0))
+            is_done = binary("and", is_done, alone)
+        beta = -call("copysign", length, real_part(alpha))
+        return alpha, select(is_done, real_part(alpha), beta), is_done
+
+    def factor(body: Body, i: list[Expr]) -> Number:
+        alpha, beta, is_done = ends(body, i)
+        return chosen(is_done, _ZERO, over(minus(beta, alpha), select(is_done, _ONE, beta)))
+
+    def entry(body: Body, i: list[Expr]) -> Number:
+        alpha, beta, is_done = ends(body, i)
+        scaled = over(read(body, x, i), chosen(is_done, _ONE, minus(alpha, beta)))
+        return chosen(i[1].equals(place(body, i)), _ONE, chosen(is_done, _ZERO, scaled))
+
+    beta = b.compute([count], float64, lambda body, i: ends(body, i)[1])
+    return Reflector(made(b, x, [count, m], entry), made(b, x, [count], factor), beta)
+
+
 def reflected(b: Builder, a: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
     """The packed factorisation of a stack (B, m, n), and tau (B, min(m, n))."""
     count, m, n = a.shape
@@ -48,22 +103,28 @@ def reflected(b: Builder, a: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
     def step(arguments: Sequence[Value]) -> list[Value]:
         number, packed, taus = arguments
         k = Column(number)
-        at = _Step(packed, _below(b, packed, k), k)
-        column = made(b, a, [count, m], at.column)
-        tau = made(b, a, [count], at.factor)
-        vector = made(
-            b, a, [count, m], lambda body, i: _entry(read(body, column, i), i[1], k, body)
-        )
-        less = _reflection(b, vector, tau, packed, turned=True)
+
+        def lower(body: Body, i: list[Expr]) -> Number:
+            e = read(body, packed, [i[0], i[1], k.at(body)])
+            return only(binary("ge", i[1], k.at(body)), e)
+
+        found = reflector(b, made(b, a, [count, m], lower), k)
+        less = reflection(b, found.entries, found.tau, packed, turned=True)
+
+        def column(body: Body, i: list[Expr]) -> Number:
+            """Of the packed matrix: as it was above the diagonal, below it the vector."""
+            here, old = k.at(body), read(body, packed, i)
+            below = chosen(i[1] > here, read(body, found.entries, i[:2]), old)
+            return chosen(i[1].equals(here), body.read(found.beta, i[:1], float64), below)
 
         def after(body: Body, i: list[Expr]) -> Number:
             here = k.at(body)
-            kept = chosen(i[2].equals(here), read(body, column, i[:2]), read(body, packed, i))
+            kept = chosen(i[2].equals(here), column(body, i), read(body, packed, i))
             return chosen(i[2] > here, read(body, less, i), kept)
 
         def noted(body: Body, i: list[Expr]) -> Number:
             here = i[1].equals(k.at(body))
-            return chosen(here, read(body, tau, i[:1]), read(body, taus, i))
+            return chosen(here, read(body, found.tau, i[:1]), read(body, taus, i))
 
         return [True, made(b, a, [count, m, n], after), made(b, a, [count, steps], noted)]
 
@@ -72,64 +133,13 @@ def reflected(b: Builder, a: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
     return packed, taus
 
 
-def _below(b: Builder, packed: AnyTensor, k: Column) -> Tensor:
-    """The sum of squares of column k below the diagonal, (B)."""
-    count, m, _ = packed.shape
-
-    def tail(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        e = square(read(body, packed, [i[0], r[0], k.at(body)]))
-        return select(r[0] > k.at(body), e, _ZERO)
-
-    return b.reduce([count], [m], float64, "add", tail)
-
-
-class _Step:
-    """Reflection k of a stack.
-
-    Attributes:
-        packed: the stack before it.
-        below: the sum of squares of column k below the diagonal, (B).
-    """
-
-    def __init__(self, packed: AnyTensor, below: Tensor, k: Column) -> None:
-        self.packed = packed
-        self.below = below
-        self.k = k
-
-    def _ends(self, body: Body, i: list[Expr]) -> tuple[Number, Expr, Expr]:
-        """The diagonal element, what it becomes, and whether it stays."""
-        alpha = read(body, self.packed, [i[0], self.k.at(body), self.k.at(body)])
-        rest = body.read(self.below, i[:1], float64)
-        root = call("sqrt", square(alpha) + rest)
-        is_done = rest.equals(0)
-        if isinstance(alpha, Pair):  # numbers whose squares vanish are as good as 0
-            alone = binary("or", alpha.imag.equals(0), root.equals(0))
-            is_done = binary("and", is_done, alone)
-        beta = -call("copysign", root, real_part(alpha))
-        return alpha, select(is_done, real_part(alpha), beta), is_done
-
-    def column(self, body: Body, i: list[Expr]) -> Number:
-        """Column k after the step: as it was above the diagonal, below it the vector."""
-        alpha, beta, is_done = self._ends(body, i)
-        old = read(body, self.packed, [i[0], i[1], self.k.at(body)])
-        scaled = over(old, chosen(is_done, _ONE, minus(alpha, beta)))
-        lower = chosen(i[1] > self.k.at(body), scaled, old)
-        return chosen(i[1].equals(self.k.at(body)), beta, lower)
-
-    def factor(self, body: Body, i: list[Expr]) -> Number:
-        """tau."""
-        alpha, beta, is_done = self._ends(body, i)
-        found = over(minus(beta, alpha), select(is_done, _ONE, beta))
-        return chosen(is_done, _ZERO, found)
-
-
 def _entry(e: Number, row: Expr, k: Column, body: Body) -> Number:
     """The entry in `row` of vector k, of that of the packed matrix."""
     here = k.at(body)
     return chosen(row.equals(here), _ONE, only(row > here, e))
 
 
-def _reflection(
+def reflection(
     b: Builder, vector: AnyTensor, tau: AnyTensor, c: AnyTensor, turned: bool
 ) -> AnyTensor:
     """(I - tau v v^H) C, with the conjugate of tau if `turned`."""
@@ -145,6 +155,22 @@ def _reflection(
         factor = read(body, tau, i[:1])
         weight = times(conjugate(factor) if turned else factor, read(body, vector, i[:2]))
         return minus(read(body, c, i), times(weight, read(body, sums, [i[0], i[2]])))
+
+    return made(b, c, c.shape, less)
+
+
+def from_right(b: Builder, c: AnyTensor, vector: AnyTensor, tau: AnyTensor) -> AnyTensor:
+    """C (I - tau v v^H) of stacks (B, m, n)."""
+    count, m, n = c.shape
+
+    def inner(body: Body, i: list[Expr], r: list[Expr]) -> Number:
+        return times(read(body, c, [i[0], i[1], r[0]]), read(body, vector, [i[0], r[0]]))
+
+    sums = summed(b, c, [count, m], [n], inner)
+
+    def less(body: Body, i: list[Expr]) -> Number:
+        weight = times(read(body, tau, i[:1]), conjugate(read(body, vector, [i[0], i[2]])))
+        return minus(read(body, c, i), times(read(body, sums, i[:2]), weight))
 
     return made(b, c, c.shape, less)
 
@@ -165,7 +191,7 @@ def applied(
 
         vector = made(b, packed, [count, m], entry)
         tau = made(b, packed, [count], lambda body, i: read(body, taus, [i[0], k.at(body)]))
-        return [True, _reflection(b, vector, tau, now, turned)]
+        return [True, reflection(b, vector, tau, now, turned)]
 
     found: AnyTensor = loop(b, trips(steps), True, [c], step, 64)[0]
     return found

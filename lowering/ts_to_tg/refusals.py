@@ -12,7 +12,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("how many random numbers it draws depends on the data",
      "binomial poisson _standard_gamma _sample_dirichlet"),
     ("generators of random numbers are objects of the host", "Generator seed initial_seed"),
-    ("eigenvalues of general matrices have no native code", "linalg_eig linalg_eigvals"),
     ("it makes a tensor anew that may have other names", "set set_ resize resize_as"),
     ("code for one device does not move tensors to another", "cuda"),
     ("products whose sizes lie in a tensor have no native code", "_grouped_mm"),

@@ -43,6 +43,7 @@ from .factored import FACTORED
 from .fake_quantization import FAKE_QUANTIZATION
 from .gamma import GAMMA
 from .gaussian import GAUSSIAN
+from .general_eigenvalues import GENERAL_EIGENVALUES
 from .hashing import HASHED
 from .histogram import HISTOGRAM
 from .indefinite import INDEFINITE
@@ -160,6 +161,7 @@ _ROWS: Rows = {
     **DECOMPOSITION,
     **SYSTEM,
     **FACTORED,
+    **GENERAL_EIGENVALUES,
     **INDEFINITE,
     **INDEFINITE_SYSTEMS,
     **MATRIX_NORM,

@@ -81,6 +81,7 @@ MATRIX_ROWS: dict[str, list[Row]] = {
     "linalg_eigvalsh": [(T((4, 4), "f8"),), (T((2, 5, 5), "f4"), "U"), (T((2, 2), "f8"), "x"),
                         (T((3, 3), "c16"),)],
     "linalg_eigh": [(T((4, 4), "f8"),), (T((2, 5, 5), "f4"), "U")],
+    "linalg_eig linalg_eigvals": [*_SQUARE, (T((5, 5), "f8"),), (T((2, 6, 6), "c16"),)],
     "linalg_svdvals": [(T((4, 4), "f8"),), (T((2, 5, 3), "f4"),), (T((3, 6), "f8"),),
                        (T((2, 3, 4), "c16"),), (T((0, 2, 5), "f4"),)],
     "linalg_svd": [(T((4, 4), "f8"),), (T((2, 5, 3), "f4"), False)],

@@ -89,7 +89,9 @@ LIMITS: dict[str, str] = {
 }  # fmt: skip
 """Overloads of which native code refuses some calls that the kernel takes, and why."""
 
-RANDOM = frozenset(f"aten::{n}" for n in ("empty_like", "linalg_eigh", "linalg_svd", "svd"))
+RANDOM = frozenset(
+    f"aten::{n}" for n in ("empty_like", "linalg_eig", "linalg_eigh", "linalg_svd", "svd")
+)
 """Overloads whose values are not determined: dtypes and shapes are compared."""
 
 
