@@ -23,7 +23,7 @@ from .foreign import converted, has_foreign
 from .random import Generator
 from .storage import TensorBase, value
 from .storages import UntypedStorage
-from .tracing import number_of, untraced
+from .tracing import active_tracer, number_of, untraced
 from .typed_storages import TypedStorage
 
 _MISS: Any = object()
@@ -46,6 +46,16 @@ def _int(v: Any, convert: bool) -> Any:
     if convert and isinstance(v, TensorBase) and v._array.ndim == 0 and v.dtype.is_integral:
         return number_of(v, int(v._array))
     return _MISS
+
+
+def _size(v: Any, _: bool) -> Any:
+    """An integer in a list: while a trace listens any tensor of one number, as in PyTorch."""
+    if type(v) is int:
+        return v
+    found = _int(v, True)
+    if found is _MISS and isinstance(v, TensorBase) and not v._array.ndim and active_tracer():
+        return number_of(v, int(value(v).item()))
+    return found
 
 
 def _float(v: Any, convert: bool) -> Any:
@@ -141,16 +151,17 @@ def _converter(kind: SchemaType) -> Callable[[Any, bool], Any]:
 
 def _list_converter(kind: SchemaType) -> Callable[[Any, bool], Any]:
     element, size = kind.args[0], kind.size
-    inside = _converter(element)
-    is_any, is_int = element.kind in ("var", "Any"), element.kind == "int"
+    alone = _converter(element)
+    inside = _size if element.kind == "int" else alone
+    is_any = element.kind in ("var", "Any")
 
     def convert_list(v: Any, convert: bool) -> Any:
         if not isinstance(v, (list, tuple)):
-            one = _MISS if size is None else inside(v, convert)
+            one = _MISS if size is None else alone(v, convert)
             return _MISS if one is _MISS else [untraced(one)] * (size or 0)
         if is_any:
             return v
-        out = [inside(x, is_int or convert) for x in v]
+        out = [inside(x, convert) for x in v]
         return _MISS if any(x is _MISS for x in out) else out
 
     return convert_list

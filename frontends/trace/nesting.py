@@ -25,7 +25,7 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
-from tensorscript.eager.device import device
+from tensorscript.eager.device import Layout, MemoryFormat, device
 from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Value
@@ -39,7 +39,7 @@ from .places import here
 from .tracer import Tracer
 
 _SCALARS: dict[type, Attribute] = {
-    **PYTHON_TYPES, Generator: GENERATOR, DType: INT, device: DEVICE,
+    **PYTHON_TYPES, bytes: STRING, Generator: GENERATOR, DType: INT, Layout: INT, device: DEVICE,
 }  # fmt: skip
 _ALLOWED = "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
 _OUTPUTS = (
@@ -85,14 +85,16 @@ def _inferred(value: Any) -> Attribute:
             parts = [_loose(_inferred(v)) for v in value.values()]
             parts = [p for p in parts if p != NONE] or parts
             return DictType(keys, _same(parts, "Dictionary", "type"))
-        case set() | frozenset():
-            raise _NotInferable(
-                "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are "
-                "supported as inputs or outputs of traced functions, but instead got value of type "
-                f"{type(value).__name__}."
-            )
-    found = _SCALARS.get(type(value))
-    return ClassType(StringAttr(qualified_name(type(value)))) if found is None else found
+    kind = type(value)
+    if (found := _SCALARS.get(kind)) is not None:
+        return found
+    if kind.__module__ in ("builtins", "numpy") or kind is MemoryFormat:
+        raise _NotInferable(
+            "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported "
+            "as inputs or outputs of traced functions, but instead got value of type "
+            f"{kind.__name__}."
+        )
+    return ClassType(StringAttr(qualified_name(kind)))
 
 
 def _loose(type: Attribute) -> Attribute:

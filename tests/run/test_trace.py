@@ -11,6 +11,7 @@ import pytest
 import tensorscript as ts
 from tensorscript import jit
 from tensorscript.eager.nn.functions import norm
+from tensorscript.nn import functional as F
 
 X = ts.arange(6).float().view(2, 3) / 7
 WEIGHT = ts.ones(3).requires_grad_()
@@ -201,6 +202,9 @@ def test_dict_outputs_need_strict_off() -> None:
         ),
         (lambda x: x, ([X, (X,)],), "consistent element type. Found Tensor and Tuple"),
         (lambda x: {x}, (X,), "but instead got value of type set."),
+        (lambda x: np.zeros(2), (X,), "but instead got value of type ndarray."),
+        (lambda x, s: x, (X, slice(1)), "but instead got value of type slice."),
+        (lambda x, b: x, (X, b"x"), r"Type 'Tuple\[Tensor, str\]' cannot be traced. Only"),
         (lambda x: x.data, (X,), "did not have observable data dependence with trace inputs"),
         (
             lambda x: x * WEIGHT,
@@ -357,6 +361,23 @@ def test_a_memory_format_is_recorded_with_what_the_tensor_is() -> None:
     assert "strides=[24, 1, 8, 2]" in str(traced.graph) and 'value="cpu"' in str(traced.graph)
     assert traced(ts.ones(1, 2, 3, 4)).is_contiguous(memory_format=ts.channels_last)
     assert traced.code.startswith("def _lambda(x: Tensor) -> Tensor:")
+
+
+def test_factors_follow_sizes_where_they_lead_to_sizes() -> None:
+    def program(x):
+        resized = F.interpolate(x, scale_factor=0.5, recompute_scale_factor=True)
+        return resized, F.interpolate(x, scale_factor=0.5, mode="area")
+
+    traced = jit.trace(program, (ts.ones(1, 1, 4, 6),))
+    assert [tuple(t.shape) for t in traced(ts.ones(1, 1, 9, 4))] == [(1, 1, 4, 2)] * 2
+
+
+def test_a_number_of_any_dtype_is_a_size_while_traced() -> None:
+    halved = lambda x: x.new_zeros([(x.size(0) / 2).floor(), 2])  # noqa: E731 - as users write it
+    traced = jit.trace(halved, (X,), check_trace=False)
+    assert traced(ts.ones(5, 3)).shape == (2, 2)
+    with pytest.raises(TypeError, match="new_zeros"):
+        X.new_zeros([ts.tensor(2.0), 2])
 
 
 def test_a_size_that_is_computed_resizes_images() -> None:

@@ -7,6 +7,8 @@ import warnings
 from typing import overload
 
 from ... import namespace as ts
+from ...data import tensor
+from ...executor_flags import is_scripting, is_tracing
 from ...tensor import Tensor
 from .types import annotate
 
@@ -41,10 +43,21 @@ def _factors(spatial, factor):  # type: ignore[no-untyped-def]  # typed by its o
 
 def _scaled(input: Tensor, factors: list[float]) -> list[int]:
     """The sizes that factors lead to, rounded down."""
+    if not is_scripting() and is_tracing():
+        return _scaled_in_trace(input, factors)
     found = annotate(list[int], [])
     for i in range(len(factors)):
         found.append(int(math.floor(float(input.size(i + 2)) * factors[i])))
     return found
+
+
+def _scaled_in_trace(input: Tensor, factors: list[float]) -> list[int]:
+    """As `_scaled`, in tensors: the sizes follow those of other inputs."""
+    sizes = [
+        ts.floor((input.size(i + 2).float() * tensor(factor, dtype=ts.float32)).float())
+        for i, factor in enumerate(factors)
+    ]
+    return sizes  # 0-dim tensors, which are sizes while a trace listens
 
 
 def _dimensions(mode: str) -> int:
