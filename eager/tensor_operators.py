@@ -17,6 +17,8 @@ from .exchange import from_numpy
 from .storage import TensorBase
 from .tracing import number_beside
 
+_TENSORS_ONLY = frozenset(("aten::floor_divide",))
+"""Operators of which no overload takes a number in front."""
 _NO_NAMES: dict[str, Any] = {}
 
 
@@ -84,8 +86,8 @@ class TensorOperators(TensorBase):
             return NotImplemented
         if not swapped:
             return call(name, (self, other))
-        is_tensor = isinstance(other, TensorBase)
-        return call(name, (other if is_tensor else number_beside(self, other), self))
+        takes = isinstance(other, TensorBase) or name not in _TENSORS_ONLY
+        return call(name, (other if takes else number_beside(self, other), self))
 
     __add__ = _operator("__add__", "aten::add")
     __radd__ = _operator("__radd__", "aten::add")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64
+from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64, promote_types
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 from tensorscript.eager.device import CPU, strided
 from tensorscript.eager.dispatch import has_kernel
@@ -77,9 +77,18 @@ def _with_tensor(found: Schema, arguments: Arguments, result: Any) -> tuple[Sche
         return found, arguments
     number = arguments[at]
     shown = _WIDEST[type(number)]
-    promotes = tensor._array.ndim == 0 or shown.category > tensor.dtype.category
-    wrapped = WrappedNumber(number, shown, result.dtype if promotes else shown)
+    wrapped = WrappedNumber(number, shown, _kept(tensor, shown, result.dtype))
     return target, (*arguments[:at], wrapped, *arguments[at + 1 :])
+
+
+def _kept(tensor: TensorBase, shown: DType, result: DType) -> DType:
+    """The dtype of a number beside `tensor` that makes the dtype of the result what it is: the
+    widest, unless a tensor of that dtype would raise the result's."""
+    if tensor._array.ndim and shown.category <= tensor.dtype.category:
+        return shown
+    together = promote_types(tensor.dtype, shown)
+    is_quotient = together.is_integral and result.is_floating_point
+    return shown if together is result or is_quotient else result
 
 
 def _tensor_overload(found: Schema) -> Schema | None:

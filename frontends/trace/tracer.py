@@ -33,7 +33,7 @@ from tensorscript.dialects.ts.types import (
 from tensorscript.eager.device import CPU
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.modes import is_grad_enabled
-from tensorscript.eager.storage import TensorBase, shown, wrap
+from tensorscript.eager.storage import TensorBase, shown, to_storage, wrap
 from tensorscript.eager.tracing import FloatOf, IntOf, traced_by
 from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
 from tensorscript.frontends.script.link import Linker
@@ -340,9 +340,8 @@ class Tracer:
         return self.constant(*plain(value), span)
 
     def _wrapped(self, number: WrappedNumber, span: Span | None) -> Value:
-        literal = np.asarray(number.number, number.dtype.numpy)
+        held = TensorLiteral(to_storage(number.number, number.dtype), number.dtype)
         shown = TensorInfo(number.shown, (), None, False, "cpu")
-        held = TensorLiteral(wrap(literal, number.dtype)._array, number.dtype)
         return self.constant(held, TensorType(shown), span)
 
     def _read_numbers(self, arguments: Sequence[tuple[SchemaType, Any]]) -> None:
