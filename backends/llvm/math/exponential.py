@@ -39,15 +39,16 @@ def power_of_two(
     """2^(x (factor + factor_low)), where that is in the range of `scale`."""
     roots = ROOTS[b.dtype] if has_tables(b) else (1.0,)
     n, sum_bits = b.round_to_step(x, factor, len(roots))
-    f = x - n if factor == 1.0 else b.fma(x, factor, -n)
-    if factor_low:
-        f = b.fma(x, factor_low, f)
+    rough = x - n if factor == 1.0 else b.fma(x, factor, -n)
+    f = b.fma(x, factor_low, rough) if factor_low else rough
     steps = b.steps_in(sum_bits, len(roots))
     if not has_tables(b):
         power = b.fma(f, b.polynomial(f, (LN2, *EXP2[b.dtype])), b.constant(1.0))
         return scale(b, power, n, steps)
     root = lookup(b, "roots", roots, sum_bits)
-    power = b.fma(root, f * b.polynomial(f, (LN2, *EXP2_STEP[b.dtype])), root)
+    # What f is multiplied by varies little: it need not wait for all digits of f.
+    slope = b.fma(f, b.polynomial(rough, EXP2_STEP[b.dtype]), b.constant(LN2))
+    power = b.fma(root * f, slope, root)
     return scale(b, power, n, steps.sar(len(roots).bit_length() - 1))
 
 
