@@ -41,6 +41,7 @@ UNARY_MATH = (
 MATH_FUNCTIONS = frozenset(
     [
         *UNARY_MATH,
+        "decay",
         "gelu",
         "floor",
         "ceil",
@@ -60,5 +61,6 @@ MATH_FUNCTIONS = frozenset(
     ]
 )
 """Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool.
-`fma(a, b, c)` is a * b + c rounded once; `muladd` is rounded once or twice, whichever is faster:
-plain sums and products are rounded as a program that has both sees them."""
+`decay(x)` is e^x where x is no more than 0. `fma(a, b, c)` is a * b + c rounded once; `muladd` is
+rounded once or twice, whichever is faster: plain sums and products are rounded as a program that
+has both sees them."""

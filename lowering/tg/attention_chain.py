@@ -116,7 +116,12 @@ def _producer(op: ComputeOp | ReductionOp, e: Expr) -> Operation | None:
 
 def _softmax(result: ContractOp, weights: ComputeOp, powers: ComputeOp) -> AttentionChain | None:
     e, rank = powers.expr, weights.type.rank
-    if e.op != "call" or e.value != "exp" or e.args[0].op != "sub" or weights.expr.op != "mul":
+    if (
+        e.op != "call"
+        or e.value not in ("exp", "decay")
+        or e.args[0].op != "sub"
+        or weights.expr.op != "mul"
+    ):
         return None
     by = next((a for a in weights.expr.args if _producer(weights, a) is not powers), None)
     if by is None or not _is_of_row(by, rank):

@@ -56,7 +56,7 @@ def _divide_last(c: AttentionChain) -> list[KernelSource]:
     lowest = const(float(np.finfo(dtype.numpy).min), dtype)
     shift = binary("max", load("a1", c.peak.args, dtype), lowest)
     powers = PointwiseOp(
-        [x.result, top.result], call("exp", load("a0", here, dtype) - shift), c.powers.type
+        [x.result, top.result], call("decay", load("a0", here, dtype) - shift), c.powers.type
     )
     block.insert_ops_before([top, powers], c.powers)
     number = list(c.weights.inputs).index(c.inverse.result)

@@ -56,7 +56,7 @@ def softplus(e: Expr, beta: Expr, threshold: Expr) -> Expr:
 
 def log_sigmoid(e: Expr) -> Expr:
     low = binary("min", const(0, e.dtype), e)
-    return low - call("log1p", call("exp", -call("abs", e)))
+    return low - call("log1p", call("decay", -call("abs", e)))
 
 
 def _mish(e: Expr) -> Expr:

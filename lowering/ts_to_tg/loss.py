@@ -196,7 +196,7 @@ def _bce_logits(
     def fn(p: Expr, t: Expr, *rest: Expr) -> Expr:
         at = iter(rest)
         sigmoid_log = binary("min", p, const(0, p.dtype)) - call(
-            "log1p", call("exp", -call("abs", p))
+            "log1p", call("decay", -call("abs", p))
         )
         factor = (next(at) - 1) * t + 1 if positive is not None else const(1, p.dtype)
         out = (1 - t) * p - factor * sigmoid_log

@@ -30,7 +30,7 @@ def softmax(log: bool = False, safe: bool = False) -> Callable[..., Tensor]:
             lowest = const(float(np.finfo(wide.numpy).min), wide)
             top = b.pointwise(lambda e: binary("max", e, lowest), top, dtype=wide)
         shifted = b.pointwise(lambda e, m: e - m, x, top, dtype=wide, compute=wide)
-        powers = b.pointwise(lambda e: call("exp", e), shifted)
+        powers = b.pointwise(lambda e: call("decay", e), shifted)
         total = combine(b, powers, at, True, "add", wide)
         if log:
             return b.pointwise(

@@ -253,7 +253,7 @@ def logaddexp(p: Expr, q: Expr) -> Expr:
     same = p.equals(q)
     gap = call("abs", p - q)
     infinite = call("isinf", top)
-    return select(binary("and", same, infinite), top, top + call("log1p", call("exp", -gap)))
+    return select(binary("and", same, infinite), top, top + call("log1p", call("decay", -gap)))
 
 
 def _xlogy(p: Expr, q: Expr) -> Expr:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from tensorscript.base.dtypes import DType, bool_, float32, float64, int64, uint8
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select, unary
 from tensorscript.dialects.te.extremes import next_best
@@ -332,10 +334,15 @@ def logsumexp(b: Builder, x: Tensor, dims: Value, keepdim: Value = False, *_: Va
     found = dimensions(b, dims, x.rank)
     wide = compute_dtype(x.dtype)
     top = combine(b, x, found, True, "max", wide)
-    finite = b.pointwise(lambda e: select(call("isinf", e), const(0, wide), e), top)
-    shifted = b.pointwise(lambda e, m: call("exp", e - m), x, finite, dtype=wide, compute=wide)
+    lowest = const(float(np.finfo(wide.numpy).min), wide)
+    most = b.pointwise(lambda e: binary("max", e, lowest), top)
+    shifted = b.pointwise(lambda e, m: call("decay", e - m), x, most, dtype=wide, compute=wide)
     total = combine(b, shifted, found, True, "add", wide)
-    out = b.pointwise(lambda s, m: call("log", s) + m, total, finite, dtype=x.dtype, compute=wide)
+
+    def result(s: Expr, m: Expr) -> Expr:
+        return select(m.equals(const(math.inf, wide)), m, call("log", s) + m)
+
+    out = b.pointwise(result, total, most, dtype=x.dtype, compute=wide)
     if keepdim:
         return out
     return b.apply("tg::view", out, list(keep(x.shape, found, False)) if x.rank else [])

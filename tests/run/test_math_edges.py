@@ -75,6 +75,16 @@ def test_every_number_of_lanes_gives_the_same_bits(fn: str, dtype: str) -> None:
     agree(one, evaluate(fn, dtype, x, lanes=16))
 
 
+@pytest.mark.parametrize("lanes", [1, 8, 64])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_decay_is_exp_of_what_is_not_positive(dtype: str, lanes: int) -> None:
+    edges = np.concatenate([SPECIAL, np.linspace(0, 800, 4001), [1e30]])
+    x = -np.abs(edges).astype(KINDS[dtype])
+    for target in (None, host()):
+        got = evaluate("decay", dtype, x, lanes=lanes, target=target)
+        np.testing.assert_array_equal(got, evaluate("exp", dtype, x, lanes=lanes, target=target))
+
+
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("fn", sorted(BINARY))

@@ -1,4 +1,4 @@
-"""exp, exp2, sigmoid.
+"""exp, decay, exp2, sigmoid.
 
 Argument reduction x = n ln2 + r with |r| <= ln2/2 and ln2 in two parts (Cody and Waite), or
 x log2(e) = n + f in the same way, a polynomial in r or f, then scaling by 2^n. Where registers are
@@ -60,6 +60,12 @@ def bounded_exp(b: Builder, x: Value) -> Value:
 def exp(b: Builder, x: Value) -> Value:
     low, high = _EXP_RANGE[b.dtype]
     return bounded_exp(b, clamp(b, x, low, high))
+
+
+def decay(b: Builder, x: Value) -> Value:
+    """e^x of x <= 0, as a softmax takes it of what its maximum was subtracted from."""
+    low, _ = _EXP_RANGE[b.dtype]
+    return bounded_exp(b, b.select(x < low, low, x))
 
 
 def exp2(b: Builder, x: Value) -> Value:

@@ -26,6 +26,7 @@ Key = tuple[str, str, int]
 
 UNARY: dict[str, Unary] = {
     "exp": exponential.exp,
+    "decay": exponential.decay,
     "exp2": exponential.exp2,
     "expm1": hyperbolic.expm1,
     "sigmoid": exponential.sigmoid,
