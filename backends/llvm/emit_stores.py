@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorscript.base.dtypes import DType
+from tensorscript.dialects.te.buffers import LINE
 
 from .emit_arith import BINARY, REORDERED, Site, horizontal, identity
 from .emit_cast import from_memory, round_result, to_memory
@@ -22,9 +23,6 @@ from .emit_places import (
 )
 from .emit_types import Value, is_half, memory_type, register_type, splat, suffix, vector_of
 from .lists import ELEMENT
-
-LINE = 64
-"""Bytes of a cache line."""
 
 
 def emit_store(context: Context, target: Target, value: Value, evaluate: Evaluate) -> None:

@@ -28,6 +28,9 @@ SCOPES = ("param", "stack", "reg", "arena", "const", "shared", "global")
 """Where an allocated buffer lives: the caller's memory; this frame; registers (small, constant
 indices after unrolling); the planned arena of a call; read-only data; a GPU block; GPU memory."""
 
+LINE = 64
+"""Bytes of a cache line."""
+
 
 @dataclass(frozen=True)
 class Buffer:

@@ -3,8 +3,8 @@
 Of a function's own result nobody knows when it is read; while its caller holds one, the next call
 writes another. Where what both calls touch is more than the last cache, the first one is not in it
 any more. A result inside of a program is read soon: it alone has to be more than that cache.
-Between
-the two stores are as fast either way (`docs/performance.md`, "Past the caches").
+Between the two, stores are as fast either way (`docs/performance.md`, "Past the caches"). Lines
+that are written in parts lose, so all vectors begin at one: those of rows of 500 floats do not.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.ops import CallOp, functions
+from tensorscript.dialects.te.buffers import LINE, Buffer
+from tensorscript.dialects.te.expr import const
+from tensorscript.dialects.te.ops import CallOp, ForOp, StoreOp, functions
+from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
 from ..te import stream
-from ..te.affine import known
+from ..te.affine import coefficient, flat_index, known
+from ..te.nest import Nest
 from .cpu_vectors import CPUParameters
 
 LEAST_SHARE = 4
@@ -50,8 +53,32 @@ def stream_results(scheduler: Scheduler, parameters: CPUParameters) -> None:
             leaves = 4 * (touched + size) >= 5 * cache and LEAST_SHARE * size >= cache
         else:
             leaves = 2 * size >= 3 * cache
-        if leaves and stream.check(scheduler.nest, buffer.name) is None:
+        nest = scheduler.nest
+        if leaves and _by_lines(nest, buffer) and stream.check(nest, buffer.name) is None:
             scheduler.do("stream", buffer.name)
+
+
+def _by_lines(nest: Nest, buffer: Buffer) -> bool:
+    """Whether all stores are vectors that begin at a line where the buffer does."""
+    stores = [op for op in walk_ops(nest.func) if isinstance(op, StoreOp)]
+    return all(_begins_line(nest, op, buffer) for op in stores if op.buffer == buffer.name)
+
+
+def _begins_line(nest: Nest, store: StoreOp, buffer: Buffer) -> bool:
+    loops = nest.enclosing(store)
+    if not loops or not _is_lane(loops[-1]):
+        return False
+    position = flat_index(buffer, store.indices)
+    *steps, own = (coefficient(position, loop.var) for loop in loops)
+    if own is None or not own.is_int(1):
+        return False
+    start = substitute(position, {loop.var: const(0) for loop in loops})
+    found = [None if step is None else known(step) for step in (start, *steps)]
+    return all(n is not None and n * buffer.dtype.itemsize % LINE == 0 for n in found)
+
+
+def _is_lane(loop: ForOp) -> bool:
+    return loop.kind.data == "vector" and loop.start.is_int(0)
 
 
 def _bytes(buffer: Buffer) -> int:

@@ -101,3 +101,25 @@ def test_results_that_leave_a_cache_of_32_kib(
 def test_what_one_of_two_calls_keeps_inside_is_not_handed_out() -> None:
     both = HANDED_OUT.format(4096, 4096) + "\n" + INSIDE.format(4096, 4096).replace("@h", "@g")
     assert not _streaming(_kernel("k", 4096, 4096), both, 32 << 10)
+
+
+ROWS = """
+te.func @k kernel logical pointwise (x: f32[64], out y: f32[128, {columns}]) {{
+  te.for i in 0 .. 128 serial {{
+    te.for j in 0 .. 64 serial {{
+      te.store y[i, j] = x.f32[j]
+    }}
+    te.for k in 0 .. 32 serial {{
+      te.store y[i, k + {start}] = x.f32[k]
+    }}
+  }}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "start", "streamed"), [(96, 64, True), (100, 64, False), (112, 72, False)]
+)
+def test_every_vector_begins_at_a_line(columns: int, start: int, streamed: bool) -> None:
+    kernel = ROWS.format(columns=columns, start=start)
+    host = HANDED_OUT.format(64, f"128, {columns}")
+    assert _streaming(kernel, host, 32 << 10) == streamed
