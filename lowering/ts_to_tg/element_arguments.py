@@ -106,7 +106,7 @@ def _window(b: Builder, x: Tensor, dim: Value, size: Value, step: Value, *_: Val
 
 def _unsigned(b: Builder, x: Tensor, low: Value = -1, high: Value = 1, *_: Value) -> None:
     ends = [v for v in (low, high) if isinstance(v, int | float)]
-    if not x.dtype.is_floating_point and not x.dtype.signed and any(v < 0 for v in ends):
+    if not x.dtype.is_floating_point and not x.dtype.signed and any(v <= -1 for v in ends):
         b.error("cannot do hardtanh on an unsigned type with negative limits")
 
 

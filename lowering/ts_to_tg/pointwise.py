@@ -213,7 +213,9 @@ def _lerp(b: Builder, x: Tensor, y: Tensor, weight: Value, *_: Value) -> Tensor:
 
 
 def _addcmul(b: Builder, x: Tensor, p: Tensor, q: Tensor, value: Value = 1, *_: Value) -> Tensor:
-    return b.pointwise(lambda e, m, n, v: e + v * m * n, x, p, q, value)
+    dtype = b.result_type(x, p, q)  # a fraction does not raise integers
+    wide = compute_dtype(dtype)
+    return b.pointwise(lambda e, m, n, v: e + v * m * n, x, p, q, value, dtype=dtype, compute=wide)
 
 
 def _addcdiv(b: Builder, x: Tensor, p: Tensor, q: Tensor, value: Value = 1, *_: Value) -> Tensor:
