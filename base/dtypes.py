@@ -195,7 +195,11 @@ def from_numpy(dtype: np.dtype) -> DType:
     """
     if found := BY_NUMPY.get(np.dtype(dtype).newbyteorder("=")):
         return found
-    raise TypeError(f"can't convert np.ndarray of type {np.dtype(dtype)}")
+    raise TypeError(
+        f"can't convert np.ndarray of type numpy.{np.dtype(dtype).type.__name__}. The only "
+        "supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
+        "int16, int8, uint64, uint32, uint16, uint8, and bool."
+    )
 
 
 def numbers(stored: np.ndarray, dtype: DType) -> np.ndarray:

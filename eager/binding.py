@@ -71,11 +71,7 @@ def _float(v: Any, convert: bool) -> Any:
 
 
 def _bool(v: Any, convert: bool) -> Any:
-    if isinstance(v, (bool, np.bool_)):
-        return bool(v)
-    if convert and isinstance(v, int):
-        return bool(v)
-    return _MISS
+    return bool(v) if isinstance(v, (bool, np.bool_)) else _MISS
 
 
 def _scalar(v: Any, convert: bool) -> Any:
@@ -349,7 +345,10 @@ def resolve(
     reasons = [(str(c), match(c, args, kwargs, True)) for c in candidates]
     if len(reasons) == 1:
         raise ArgumentError(f"{reasons[0][0]}:\n{reasons[0][1]}")
-    given = [*map(_shown_type, args), *(f"{k}={_shown_type(v)}" for k, v in kwargs.items())]
+    given = [
+        *map(_shown_type, args[int(method) :]),
+        *(f"{k}={_shown_type(v)}" for k, v in kwargs.items()),
+    ]
     listed = "\n".join(f" * {text}\n   {why}" for text, why in reasons)
     raise ArgumentError(
         f"{name.removeprefix('aten::')}() received an invalid combination of arguments - got "
@@ -361,7 +360,7 @@ def _refusal(
     candidates: list[Schema], args: tuple[Any, ...], kwargs: dict[str, Any], method: bool
 ) -> str | None:
     """PyTorch's words, if Python sees one signature only, or one of that many arguments."""
-    if (only := call_texts.only_signature(candidates, len(args) + len(kwargs))) is None:
+    if (only := call_texts.only_signature(candidates, len(args) + len(kwargs), method)) is None:
         return None
     takes_rest = bool(only.arguments) and _slots(only)[-1].takes_rest
     if len(args) > 1 + int(method) and takes_rest and _are_integers(args[-1:]):

@@ -25,18 +25,26 @@ _NOT_SEEN = frozenset(
 """Overloads on numbers that Python has no signature for: a number becomes a tensor there."""
 
 
-def only_signature(candidates: Sequence[Schema], count: int) -> Schema | None:
+def only_signature(candidates: Sequence[Schema], count: int, method: bool) -> Schema | None:
     """The one that Python sees among overloads, or the one of them that takes `count` arguments
-    (with the tensor of a method): `out=` belongs to the signature without it."""
+    (with the tensor of a method): `out=` belongs to the signature without it, and methods have
+    none."""
     seen = [
         s for s in candidates
         if not s.is_out and s.full_name not in _NOT_SEEN
         and not any("Dimname" in str(a.type) for a in s.arguments)
     ]  # fmt: skip
-    has_out = any(s.is_out for s in candidates)
+    into = [] if method else [_read(s) for s in candidates if s.is_out]
     if len(seen) > 1:
-        seen = [s for s in seen if _least(s) <= count <= len(s.arguments) + has_out]
+        seen = [
+            s for s in seen if _least(s) <= count <= len(s.arguments) + (_read(s) in into)
+        ]  # fmt: skip
     return seen[0] if len(seen) == 1 else None
+
+
+def _read(found: Schema) -> list[str]:
+    """The arguments that are not written."""
+    return [a.name for a in found.arguments if not a.is_write]
 
 
 def _least(found: Schema) -> int:

@@ -115,14 +115,32 @@ def _only_element(tensor: Tensor) -> Any:
     raise ArgumentError(_NO_INDEX)
 
 
-def _ragged(data: Any, depth: int = 0) -> str:
-    """Where nested lists have another length than their first neighbour."""
-    rows = [x for x in data if isinstance(x, (list, tuple))]
-    for row in rows:
-        if len(row) != len(rows[0]):
-            return f"expected sequence of length {len(rows[0])} at dim {depth + 1} (got {len(row)})"
-    deeper = next((x for x in rows if any(isinstance(y, (list, tuple)) for y in x)), None)
-    return "expected sequence of equal length" if deeper is None else _ragged(deeper, depth + 1)
+def _ragged(data: Any) -> ArgumentError | ValueRangeError:
+    """Where nested lists have another shape than their first elements."""
+    shape, first = [], data
+    while _is_row(first):
+        shape.append(len(first))
+        first = first[0] if first else None
+    return _misfit(data, shape, 0) or ValueRangeError("expected sequence of equal length")
+
+
+def _misfit(data: Any, shape: Sequence[int], depth: int) -> ArgumentError | ValueRangeError | None:
+    if depth == len(shape):
+        kind = type(data).__name__
+        said = f"'{kind}' object cannot be interpreted as an integer"
+        return ArgumentError(said) if _is_row(data) else None
+    if not _is_row(data):
+        return ArgumentError("not a sequence")
+    if len(data) != shape[depth]:
+        return ValueRangeError(
+            f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})"
+        )
+    found = (_misfit(x, shape, depth + 1) for x in data)
+    return next((error for error in found if error is not None), None)
+
+
+def _is_row(data: Any) -> bool:
+    return isinstance(data, (list, tuple))
 
 
 def tensor(
@@ -136,7 +154,7 @@ def tensor(
     """
     dtype = of_python(dtype) or dtype
     if dtype is not None:
-        check_held(dtype)
+        _check_dtype(dtype)
     if isinstance(data, Tensor):
         return _copied(data, dtype, device, requires_grad)
     if is_storage(data):
@@ -150,13 +168,21 @@ def tensor(
     return made
 
 
+def _check_dtype(dtype: Any) -> None:
+    """Raise ArgumentError for what is no dtype, OperatorError for one that no tensor here has."""
+    if not isinstance(dtype, DType):
+        kind = type(dtype).__name__
+        raise ArgumentError(f"tensor(): argument 'dtype' must be torch.dtype, not {kind}")
+    check_held(dtype)
+
+
 def _read(data: Any, dtype: DType | None) -> tuple[Tensor, list[Tensor]]:
     """A tensor of Python data or an array, and the tensors among it, which were read as numbers."""
     read = _Read(data)
     try:
         found = _unsigned_numbers(read.plain) if dtype is uint64 else np.array(read.plain)
     except ValueError as error:
-        raise ValueRangeError(_ragged(data)) from error
+        raise _ragged(data) from error
     if found.dtype.kind not in "?biufc" or _is_too_large(found, data, dtype):
         raise _no_numbers(found, data)
     out = dtype or read.dtype(found)

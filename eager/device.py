@@ -9,7 +9,10 @@ from tensorscript.base.errors import OperatorError
 
 from .modes import MODES
 
-DEVICE_TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "xla", "vulkan", "hpu", "mtia")
+DEVICE_TYPES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia",
+    "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
 _SPELLING = re.compile(r"[A-Za-z_]+(:(0|[1-9][0-9]*))?")
 
 

@@ -209,9 +209,17 @@ def _bound(value: Any) -> int:
 
 
 def _checked(item: slice) -> slice:
-    if item.step is not None and item.step <= 0:
-        raise ValueRangeError("step must be greater than zero")
+    if item.step is not None:
+        check_step(item.step)
     return item
+
+
+def check_step(step: int) -> None:
+    """Raise ValueRangeError for a step of a slice that is not positive."""
+    if step <= 0:
+        raise ValueRangeError(
+            "step must be greater than zero" if step else "slice step cannot be zero"
+        )
 
 
 def _check_bounds(view: Array, advanced: list[Any]) -> None:

@@ -58,8 +58,12 @@ def set_default_dtype(d: DType) -> None:
     Raises:
         ArgumentError: `d` is not a floating-point dtype.
     """
+    if not isinstance(d, DType):
+        raise ArgumentError(
+            "invalid dtype object: only floating-point types are supported as the default type"
+        )
     if not d.is_floating_point:
-        raise ArgumentError(f"only floating-point types are supported as the default type, got {d}")
+        raise ArgumentError("only floating-point types are supported as the default type")
     MODES.default_dtype = d
 
 

@@ -39,8 +39,8 @@ from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
 from .settings import SETTINGS
 from .size import broadcast_shapes
-from .tensor import Tensor
-from .tracing import active_tracer, number_beside, traced_by, untraced_size
+from .tensor import Tensor, call_split
+from .tracing import active_tracer, number_beside, traced_by
 from .tracking import written
 
 Face = Callable[..., Any]
@@ -92,9 +92,7 @@ def _as_part(given: Any, dtype: DType | None) -> Any:
 
 
 def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
-    several = isinstance(split_size_or_sections, (list, tuple))
-    chosen = "aten::split_with_sizes" if several else "aten::split"
-    return tuple(call(chosen, (tensor, untraced_size(split_size_or_sections), dim)))
+    return tuple(call_split(tensor, split_size_or_sections, dim))
 
 
 def _tuple_of(name: str) -> Face:

@@ -211,6 +211,6 @@ def _box_muller(uniform: NDArray[Any]) -> NDArray[Any]:
 DEFAULT_GENERATOR = Generator()
 
 
-def manual_seed(seed: int) -> Generator:
-    """Seed the generator that operators use when they are given none."""
-    return DEFAULT_GENERATOR.manual_seed(seed)
+def manual_seed(seed: Any) -> Generator:
+    """Seed the generator that operators use when they are given none, with what `int` takes."""
+    return DEFAULT_GENERATOR.manual_seed(int(seed))

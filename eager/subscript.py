@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import bool_, int64, uint8
-from tensorscript.base.errors import DimensionError, ValueRangeError
+from tensorscript.base.errors import DimensionError
 
 from .device import CPU
 from .dispatch import call_overload
 from .exchange import from_numpy as shared
-from .indexing import items_of
+from .indexing import check_step, items_of
 from .storage import TensorBase, value, wrap, wrap_like
 from .tracing import active_tracer, number_of
 
@@ -154,8 +154,7 @@ def _number(item: Any) -> Any:
 
 def _bounds(item: slice) -> tuple[Any, Any, Any]:
     step = 1 if item.step is None else _number(item.step)
-    if step <= 0:
-        raise ValueRangeError("step must be greater than zero")
+    check_step(step)
     start = 0 if item.start is None else _number(item.start)
     return start, _END if item.stop is None else _number(item.stop), step
 

@@ -296,8 +296,7 @@ class Tensor(
         return self._tensor("flip", [0]) if self._array.ndim else self
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
-        name = "split_with_sizes" if isinstance(split_size, (list, tuple)) else "split"
-        return tuple(self._call(name, untraced_size(split_size), dim))
+        return tuple(call_split(self, split_size, dim))
 
     def chunk(self, chunks: int, dim: int = 0) -> Any:
         return tuple(self._call("chunk", chunks, dim))
@@ -345,6 +344,13 @@ TENSOR_CLASS[0] = never_answers(Tensor)
 def _given(first: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of an old constructor: none for `Tensor()`."""
     return () if type(first) is tuple and not first and not more else (first, *more)
+
+
+def call_split(tensor: Any, size: Any, dim: int) -> Any:
+    """Pieces of one size, or of those in a list."""
+    is_size = isinstance(size, (int, np.integer, TensorBase))
+    chosen = "aten::split" if is_size else "aten::split_with_sizes"
+    return call(chosen, (tensor, untraced_size(size), dim), public=True)
 
 
 def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -259,7 +259,10 @@ def _bags(
     require(not (starts[1:] < starts[:-1]).any(), "offsets must not decrease")
 
 
-def _attended(query: Any, key: Any, value: Any, mask: Any = None, *_: Any) -> None:
+def _attended(
+    query: Any, key: Any, value: Any, mask: Any = None, dropout: float = 0.0,
+    is_causal: bool = False, *_: Any,
+) -> None:  # fmt: skip
     given = {"query": query, "key": key, "value": value}
     ranks = {name: array(t).ndim for name, t in given.items()}
     require(
@@ -286,6 +289,11 @@ def _attended(query: Any, key: Any, value: Any, mask: Any = None, *_: Any) -> No
         "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
         f"attn_mask.dtype: {'' if mask is None else cpp_name(mask.dtype)} and  query.dtype: "
         f"{names['query']} instead.",
+    )
+    by_tiles = set(ranks.values()) == {4} and size_of(value, -1) == size_of(query, -1)
+    require(
+        mask is None or not is_causal or by_tiles,  # PyTorch's tiles take both
+        "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
     )
 
 

@@ -35,6 +35,12 @@ def _group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = Non
     sizes = sizes_of(input)
     if len(sizes) < 2:
         return
+    require(num_groups > 0, f"Expected num groups to be greater than 0, got {num_groups}")
+    require(
+        sizes[1] % num_groups == 0,
+        "Expected number of channels in input to be divisible by num_groups, but got input of "
+        f"shape {sizes} and num_groups={num_groups}",
+    )
     for name, found in (("weight", weight), ("bias", bias)):
         require(
             found is None or sizes_of(found) == [sizes[1]],

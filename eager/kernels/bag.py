@@ -25,7 +25,11 @@ def embedding_bag(
     the bag of each index, the size of each bag, and for max the row that each value came from."""
     table, at, starts = compute(weight), array(indices), array(offsets)
     if at.size and (at.min() < 0 or at.max() >= table.shape[0]):
-        raise OperatorError("embedding_bag: Expected idx >= 0 && idx < num_embeddings")
+        place = int(np.flatnonzero((at < 0) | (at >= table.shape[0]))[0])
+        raise OperatorError(
+            f"Index {place} of input takes value {at[place]} which is not in the valid range "
+            f"[0, {table.shape[0]})"
+        )
     if per_sample_weights is not None and mode != SUM:
         raise OperatorError("embedding_bag: per_sample_weights only supported with mode='sum'")
     bags = starts.size - 1 if include_last_offset else starts.size

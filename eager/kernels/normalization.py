@@ -14,7 +14,7 @@ from tensorscript.base.errors import OperatorError
 from ..storage import Array, array, compute, to_storage, wrap
 from .activation import dropout, softmax_array
 from .reduction import variance
-from .shapes import broadcast
+from .shapes import broadcast, check_broadcast
 
 Kernel = Callable[..., Any]
 
@@ -165,12 +165,6 @@ def group_norm(
     self: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
     cudnn: bool = True,
 ) -> Any:  # fmt: skip
-    x = compute(self)
-    if x.shape[1] % groups:
-        raise OperatorError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of "
-            f"shape {list(x.shape)} and num_groups={groups}"
-        )
     return _group_norm(self, groups, weight, bias, eps)[0]
 
 
@@ -243,7 +237,7 @@ def attention(
         allowed = np.tril(np.ones(scores.shape[-2:], bool))
         scores = np.where(allowed, scores, -np.inf).astype(q.dtype)
     if mask is not None:
-        m = compute(mask)
+        check_broadcast(scores, m := compute(mask))
         scores = np.where(m, scores, -np.inf).astype(q.dtype) if m.dtype == bool else scores + m
     weights = softmax_array(scores, -1, log=False)
     weights = np.where(np.isneginf(scores).all(-1, keepdims=True), 0, weights).astype(q.dtype)

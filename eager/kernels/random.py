@@ -256,7 +256,10 @@ def bernoulli(self: Any, generator: Any = None) -> Any:
 def _chances(p: Any) -> Array:
     chances = compute(p)
     if not ((chances >= 0) & (chances <= 1)).all():
-        raise OperatorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        raise OperatorError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message "
+            "be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
     return chances
 
 

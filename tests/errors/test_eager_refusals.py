@@ -51,6 +51,18 @@ RUNTIME: list[tuple[str, Call]] = [
      lambda: F.multi_margin_loss(ts.ones(2, 3), ts.tensor([0, 1]), weight=ts.ones(4))),
     ("value cannot be converted to type uint8_t without overflow",
      lambda: ts.threshold(ts.ones(2, dtype=ts.uint8), 300, 0)),
+    ("Expected num groups to be greater than 0, got -1",
+     lambda: F.group_norm(ts.ones(2, 3), -1)),
+    ("Expected number of channels in input to be divisible by num_groups",
+     lambda: F.group_norm(ts.ones(2, 3, 4), 2, ts.ones(4))),
+    ("Explicit attn_mask should not be set when is_causal=True",
+     lambda: F.scaled_dot_product_attention(*[ts.ones(1, 2, 3)] * 3, ts.ones(2, 2), 0.0, True)),
+    (r"size of tensor a \(2\) must match the size of tensor b \(5\) at non-singleton dimension 2",
+     lambda: F.scaled_dot_product_attention(*[ts.ones(1, 2, 3)] * 3, ts.ones(5, 5))),
+    (r"Index 1 of input takes value 5 which is not in the valid range \[0, 3\)",
+     lambda: F.embedding_bag(ts.tensor([1, 5]), ts.ones(3, 4), ts.tensor([0]))),
+    ("Expected one of cpu, cuda, ipu, xpu, .*, privateuseone device type at start",
+     lambda: ts.ones(2, device="foo")),
     ("lambda must be in range", lambda: F.softshrink(ts.ones(1), -0.5)),
     (r"invalid multinomial distribution \(sum of probabilities <= 0\)",
      lambda: ts.multinomial(ts.zeros(3), 1)),
@@ -95,6 +107,16 @@ RUNTIME: list[tuple[str, Call]] = [
 @pytest.mark.parametrize(("words", "call"), RUNTIME, ids=[row[0] for row in RUNTIME])
 def test_runtime_errors(words: str, call: Call) -> None:
     with pytest.raises(RuntimeError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(("words", "call"), [
+    ("slice step cannot be zero", lambda: ts.ones(2)[::0]),
+    ("step must be greater than zero", lambda: ts.ones(2)[::-1]),
+    (r"expected sequence of length 2 at dim 1 \(got 1\)", lambda: ts.tensor([[1, 2], [3]])),
+])  # fmt: skip
+def test_value_errors(words: str, call: Call) -> None:
+    with pytest.raises(ValueError, match=words):
         call()
 
 

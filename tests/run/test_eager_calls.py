@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorscript as ts
@@ -15,14 +16,18 @@ CALLS = (
     "t.matmul(x, 2)", "t.exp('a')", "x.exp(2)", "t.topk(x)", "x.topk()",
     "t.tril(x, diagonal=1.5)", "t.flip(x)", "t.flip(x, 'a')", "x.masked_select(3)", "t.dot(x)",
     "t.maximum(x, 2)", "x.gcd(2)", "x.logical_xor_(1j)", "t.nextafter(x, 1.0)",
-    "x.softmax(0, keepdim=True)",
+    "x.softmax(0, keepdim=True)", "x.sum(0, 1)", "x.sum(0, keepdim=1)", "x.topk(1, 0, 1)",
+    "x.max(0, 1)", "x.argmax(0, 1)", "t.linalg.svd(x, 1)", "x.split(2.5)", "t.split(x, 'a')",
+    "x.split([1.5, 2])", "t.tensor([1], dtype='float')", "t.tensor([[1], 2])", "t.tensor([1, [2]])",
+    "t.set_default_dtype('a')", "t.set_default_dtype(t.int32)",
+    "t.from_numpy(np.array(['a']))", "t.manual_seed(None)",
 )  # fmt: skip
 
 
 def refusal(call: str, library: Any) -> str:
     """The first line of the TypeError."""
     with pytest.raises(TypeError) as caught:
-        eval(call, {"t": library, "x": library.ones(2, 3)})
+        eval(call, {"t": library, "x": library.ones(2, 3), "np": np})
     return str(caught.value).partition("\n")[0]
 
 
