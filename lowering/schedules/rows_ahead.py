@@ -23,13 +23,15 @@ from ..schedule import Scheduler
 from ..te.affine import known
 from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside
 from .rows import fuse_rows
-from .work import calls
+from .work import calls, weight_of
 
-SHORTEST = 256
-"""Elements of a row. Of shorter ones the processor overlaps the passes by itself."""
+SHORTEST = 64
+"""Elements of a row, a few vectors: chains of shuffles end shorter ones, too."""
 BLOCK = 16
 """Rows of a block, as many as divide their number evenly."""
 LEAST_BLOCK = 4
+MANY_BLOCKS = 16
+"""Blocks that threads share well; fewer have to be too little work to be shared."""
 LEAST_VECTOR_BYTES = 64
 """The 16 registers of narrower vectors do not hold what two passes keep."""
 
@@ -38,7 +40,7 @@ def look_ahead(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> 
     """Have each row's first numbers found beside the powers of the row before, if that is worth
     it; the loop around one row."""
     fuse_rows(scheduler, loop.block)
-    size = _block_of(loop)
+    size = _block_of(loop, parameters.grain)
     if size is None or parameters.vector_bytes < LEAST_VECTOR_BYTES:
         return loop
     inner = scheduler.do("split", loop.var, size, "exact")[1]
@@ -50,7 +52,7 @@ def look_ahead(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> 
     return around
 
 
-def _block_of(loop: ForOp) -> int | None:
+def _block_of(loop: ForOp, grain: int) -> int | None:
     """Rows of a block; None where passes of two rows had better not be put together."""
     inside = [op for op in loop.block.ops if isinstance(op, ForOp)]
     rows = known(loop.extent)
@@ -62,7 +64,11 @@ def _block_of(loop: ForOp) -> int | None:
         return None
     if calls(first) or not calls(second) or not _only_updates(first):
         return None
-    return next((n for n in range(BLOCK, LEAST_BLOCK - 1, -1) if rows % n == 0), None)
+    work = length * weight_of(loop)
+    for n in range(BLOCK, LEAST_BLOCK - 1, -1):
+        if rows % n == 0 and (rows >= n * MANY_BLOCKS or n * work <= grain):
+            return n
+    return None
 
 
 def _only_updates(loop: ForOp) -> bool:

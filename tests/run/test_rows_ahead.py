@@ -60,11 +60,15 @@ def test_each_row_is_its_own(program: Program, shape: tuple[int, ...], threads: 
 @pytest.mark.parametrize(
     ("program", "shape", "block"),
     [
-        (softmax, (64, 512), 16),
+        (softmax, (64, 512), 8),  # twice as many are worth sharing
         (softmax, (3, 7, 300), 7),
-        (logsumexp, (26, 512), 13),
+        (logsumexp, (26, 256), 13),
         (softmax, (37, 512), None),  # no number of rows divides them
-        (softmax, (64, 128), None),  # the processor overlaps passes as short
+        (softmax, (64, 64), 16),
+        (softmax, (64, 32), None),  # one or two vectors
+        (softmax, (256, 1 << 14), 16),
+        (softmax, (64, 1 << 14), 4),
+        (softmax, (16, 1 << 14), None),  # threads share the rows
         (deviation, (64, 512), None),  # waits for memory in every pass
     ],
 )
