@@ -56,6 +56,7 @@ from .cpu_vectors import (
 from .crossed import in_squares, put_together
 from .iterations import vectorize_iterations
 from .list_buffers import lists_as_buffers
+from .list_reads import lists_read
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .pieces import cut_in_pieces
@@ -406,6 +407,7 @@ def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
         if func.role.data == "host":
             lists_as_buffers(func)
             vectorize_iterations(func, parameters.vector_bytes)
+            lists_read(func)
             carried_last(func)
             scan_recurrences(func, parameters.vector_bytes)
         else:

@@ -28,7 +28,7 @@ from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, var
-from tensorscript.dialects.te.lists import BindOp
+from tensorscript.dialects.te.lists import BindOp, InvokeOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -94,7 +94,7 @@ class Names:
         self.taken = {p.name for p in func.params}
         for op in walk_ops(func):
             match op:
-                case LetOp() | VarOp() | ForOp():
+                case LetOp() | VarOp() | ForOp() | InvokeOp():
                     self.taken.add(op.var)
                 case AllocOp() | BindOp():
                     self.taken.add(op.buffer.name)

@@ -114,18 +114,15 @@ def throughout(conditions: Iterable[Expr], counter: str, lanes: int) -> Facts | 
             return None
         if growth >= 0:
             once[condition] = None
-        if growth <= 0:
+        else:
             each[substitute(condition, last)] = None
     return Facts(tuple(once), tuple(each))
 
 
 def _growth(condition: Expr, counter: str) -> int | None:
-    """1 if a comparison holds ever more as the counter grows, -1 if ever less; None: neither."""
+    """How much more a comparison holds as the counter grows, less if negative; None: unknown."""
     if condition.op not in ("lt", "le", "gt", "ge") or condition.args[0].dtype is not int64:
         return None
     less, greater = condition.args if condition.op in ("lt", "le") else condition.args[::-1]
     slope = coefficient(sub(greater, less), counter)
-    by = None if slope is None else known(slope)
-    if by is None or by == 0:
-        return None
-    return 1 if by > 0 else -1
+    return None if slope is None else known(slope)

@@ -33,6 +33,7 @@ from xdsl.ir import Operation
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, load, var
+from tensorscript.dialects.te.lists import BindOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssertOp,
@@ -95,11 +96,9 @@ def scan_recurrences(func: FuncOp, vector_bytes: int) -> None:
     loops = [op for op in walk_ops(func) if isinstance(op, WhileOp)]
     if lanes < LEAST_LANES or not loops:
         return
-    names = Names(func)
-    distinct = {b.name for b in func.buffers}
-    distinct |= {op.buffer.name for op in walk_ops(func) if isinstance(op, AllocOp)}
+    names, memory = Names(func), _Memory(func)
     for loop in loops:
-        if (found := _recognised(loop, distinct, names)) is None:
+        if (found := _recognised(loop, memory, names)) is None:
             continue
         block = loop.parent
         assert block is not None
@@ -108,10 +107,32 @@ def scan_recurrences(func: FuncOp, vector_bytes: int) -> None:
             block.insert_op_before(made, loop)
 
 
+class _Memory:
+    """Which buffers of a function share no memory: parameters and what it allocates, and the
+    elements of lists if the lists are not one."""
+
+    def __init__(self, func: FuncOp) -> None:
+        ops = list(walk_ops(func))
+        mutable = {op.var for op in ops if isinstance(op, VarOp)}
+        self.own = {b.name for b in func.buffers}
+        self.own |= {op.buffer.name for op in ops if isinstance(op, AllocOp)}
+        binds = [op for op in ops if isinstance(op, BindOp)]
+        self.lists = {b.buffer.name: b.handle for b in binds if b.handle.free.isdisjoint(mutable)}
+
+    def apart(self, a: str, b: str) -> list[Expr] | None:
+        """What must hold for two buffers to share no memory, or to be one; None if not known."""
+        if a == b or a in self.own or b in self.own:
+            return []
+        one, other = self.lists.get(a), self.lists.get(b)
+        if one is None or other is None or one is other:
+            return None
+        return [binary("ne", one, other)]
+
+
 # --- is it one? ---------------------------------------------------------------------------------
 
 
-def _recognised(loop: WhileOp, distinct: set[str], names: Names) -> _Scan | None:
+def _recognised(loop: WhileOp, memory: _Memory, names: Names) -> _Scan | None:
     found = counting(loop)
     if found is None or (found.limit.is_const and int(str(found.limit)) < LEAST_LANES):
         return None
@@ -119,7 +140,7 @@ def _recognised(loop: WhileOp, distinct: set[str], names: Names) -> _Scan | None
     body = if_convert(body[:-1], names.fresh)
     if not body or not all(isinstance(op, LetOp | AssignOp | StoreOp | AssertOp) for op in body):
         return None
-    return _Body(found, body).scan(distinct, names)
+    return _Body(found, body).scan(memory, names)
 
 
 def _is_plain(loop: WhileOp) -> bool:
@@ -176,9 +197,12 @@ class _Body:
             return index
         return None
 
-    def scan(self, distinct: set[str], names: Names) -> _Scan | None:
-        """The loop as a scan, if it is one; `distinct` buffers share no memory."""
-        known = all(s.buffer in distinct for s in self.stores)
+    def scan(self, memory: _Memory, names: Names) -> _Scan | None:
+        """The loop as a scan, if it is one."""
+        touched = {s.buffer for s in self.stores} | {r.buffer for r in self.read}
+        known = all(
+            self._know_apart(memory, s.buffer, other) for s in self.stores for other in touched
+        )
         fixed = self.found.limit.free.isdisjoint(self.values.keys() | {self.counter})
         if not (self.is_simple and known and fixed and self.stores) or len(self.assigned) > 1:
             return None
@@ -189,6 +213,12 @@ class _Body:
             if (first := self._element_before(store)) is not None:
                 return self._made(names.fresh("carried"), first, store.value, names)
         return None
+
+    def _know_apart(self, memory: _Memory, a: str, b: str) -> bool:
+        """Whether two buffers share no memory, or a fact says so."""
+        facts = memory.apart(a, b)
+        self.facts += facts or []
+        return facts is not None
 
     def _element_before(self, store: StoreOp) -> Expr | None:
         """The element that the iteration before has stored so, if this one reads it."""

@@ -137,6 +137,43 @@ def test_equals_the_interpreter(program: Callable[..., int], scans: int) -> None
                 np.testing.assert_array_equal(mine, other)
 
 
+def edits(a: list[int], b: list[int]) -> int:
+    before = [j for j in range(len(b) + 1)]
+    for i in range(len(a)):
+        now = [i + 1]
+        for j in range(len(b)):
+            changed = before[j] + (0 if a[i] == b[j] else 1)
+            now.append(min(min(now[j] + 1, before[j + 1] + 1), changed))
+        before = now
+    return before[-1]
+
+
+def edits_of_the_first(a: list[int], b: list[int]) -> int:
+    """Rows as long as `a`, whatever `b` has."""
+    before = [j for j in range(len(b) + 1)]
+    now = [0]
+    for i in range(len(a)):
+        now = [i]
+        for j in range(len(a)):
+            now.append(min(now[j] + 1, before[j] + b[j]))
+        before = now
+    return now[-1]
+
+
+@pytest.mark.parametrize("program", [edits, edits_of_the_first])
+def test_lists(program: Callable[..., int]) -> None:
+    compiled = ts.compile(program, fallback="error", cache=False)
+    random = np.random.default_rng(5)
+    for rows, columns in ((0, 0), (0, 9), (9, 0), (3, 8), (8, 3), (17, 33), (33, 17)):
+        a, b = (random.integers(0, 4, n).tolist() for n in (rows, columns))
+        if program is edits or columns >= rows:
+            assert compiled(a, b) == program(a, b)
+        else:
+            with pytest.raises(IndexError, match="list index out of range"):
+                compiled(a, b)
+    assert "te.scan" in compiled.ir("scheduled")
+
+
 def least_of_two(x: Tensor, y: Tensor, t: Tensor) -> int:
     c = 100
     for j in range(x.size(0)):
