@@ -27,6 +27,9 @@ def _window(window: Any, length: int, n_fft: int, dtype: Any) -> Array:
     return np.pad(found, (left, n_fft - length - left))
 
 
+_ONE_SIDE = "Cannot have onesided output if window or input is complex"
+
+
 def stft(
     self: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Any = None, normalized: bool = False, onesided: bool | None = None,
@@ -41,12 +44,15 @@ def stft(
         raise OperatorError(f"stft(...): expected 0 < n_fft < {x.shape[-1]}, but got n_fft={n_fft}")
     shape = _window(window, length, n_fft, x.dtype)
     frames = windows(x, [n_fft], [hop], [1]) * shape
-    one = x.dtype.kind != "c" if onesided is None else onesided
+    is_complex = "c" in (x.dtype.kind, shape.dtype.kind)
+    one = not is_complex if onesided is None else onesided
+    if one and is_complex:
+        raise OperatorError(_ONE_SIDE)
     out = np.swapaxes(np.fft.rfft(frames) if one else np.fft.fft(frames), -1, -2)
     if normalized:
         out = out / np.sqrt(n_fft)
     out = out.astype(np.result_type(x.dtype, np.complex64))
-    if return_complex is None and x.dtype.kind != "c":
+    if return_complex is None and not is_complex:
         raise OperatorError(
             "stft requires the return_complex parameter be given for real inputs, and will further "
             "require that return_complex=True in a future PyTorch release."
@@ -104,7 +110,11 @@ def istft(
     shape = _window(window, win, n_fft, real)
     spectrum = np.swapaxes(x, -1, -2) * (np.sqrt(n_fft) if normalized else 1)
     frames: Array
+    if shape.dtype.kind == "c" and not return_complex:
+        raise OperatorError("Complex windows are incompatible with return_complex=False")
     if return_complex:
+        if x.shape[-2] != n_fft if onesided is None else onesided:
+            raise OperatorError(_ONE_SIDE)
         frames = np.fft.ifft(spectrum, n_fft) * shape
     else:  # a real signal is told by the first half of its spectrum, whether all of it is there
         frames = np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft) * shape

@@ -11,7 +11,7 @@ from tensorscript.dialects.te.expr import Expr, all_of, binary, cast, const, sel
 
 from .builder import Builder, Rows
 from .complex_product import multilinear
-from .complex_tensors import AnyTensor, as_real, complex_of
+from .complex_tensors import AnyTensor, as_real, complex_of, converted
 from .elements import as_expr, known
 from .emission import Body
 from .fourier import DIRECT_REAL, Length, constant, real_inverse, roots, scaled, transform
@@ -19,6 +19,8 @@ from .linalg import linear
 from .sizes import same_size, simplify
 from .spectrum import fitted, floating
 from .values import ComplexTensor, Tensor, Value
+
+_ONE_SIDE = "Cannot have onesided output if window or input is complex"
 
 
 def _lengths(b: Builder, n: Value, hop: Value, win: Value) -> tuple[Length, Length, Length]:
@@ -35,15 +37,15 @@ def _lengths(b: Builder, n: Value, hop: Value, win: Value) -> tuple[Length, Leng
     return samples, step, length
 
 
-def _window(b: Builder, window: Value, length: Length, n: Length, like: AnyTensor) -> Tensor | None:
+def _window(
+    b: Builder, window: Value, length: Length, n: Length, like: AnyTensor
+) -> AnyTensor | None:
     """The window in the middle of n samples; None if it is 1 everywhere."""
     is_whole = same_size(as_expr(length), as_expr(n))
     if window is None:
         if is_whole:
             return None
         window = b.full([as_expr(length)], 1, real_dtype(like.dtype))
-    if isinstance(window, ComplexTensor):
-        b.cannot("a complex window")
     message = (
         f"expected a 1D window tensor of size equal to win_length={length}, but got window"
         f" with size [{', '.join(map(str, window.shape))}]"
@@ -52,7 +54,8 @@ def _window(b: Builder, window: Value, length: Length, n: Length, like: AnyTenso
         b.error(message)
     b.require_same(window.shape[0], as_expr(length), message)
     left = (n - length) // 2
-    found = b.cast(window, real_dtype(like.dtype))
+    kind = complex_dtype if isinstance(window, ComplexTensor) else real_dtype
+    found = converted(b, window, kind(like.dtype))
     if is_whole:
         return found
     return b.apply("aten::constant_pad_nd", found, [left, n - length - left], 0)
@@ -65,7 +68,7 @@ def _root(n: Length, power: float) -> float | Expr:
 
 
 def _spectra(
-    b: Builder, frames: AnyTensor, window: Tensor | None, n: Length, count: Length
+    b: Builder, frames: AnyTensor, window: AnyTensor | None, n: Length, count: Length
 ) -> ComplexTensor:
     """Of frames (.., n) in the rows, `count` frequencies each."""
     dtype = real_dtype(frames.dtype)
@@ -74,7 +77,7 @@ def _spectra(
         return transform(b, shaped, n, -1, dtype, count)
     table = constant(b, roots(n, count, -1, dtype), dtype)
     if window is not None:
-        table = ComplexTensor(*(b.apply("aten::mul", part, window) for part in table.elements))
+        table = complex_of(b, b.apply("aten::mul", table, window), table.dtype)
     return multilinear(b, lambda p, q: linear(b, p, q), frames, table)
 
 
@@ -94,7 +97,7 @@ def _stft(
     n, hop, length = _lengths(b, n_fft, hop_length, win_length)
     if x.rank not in (1, 2):
         b.error(f"stft(...): expected a 1D or 2D tensor, but got {x.rank}D")
-    is_complex = isinstance(x, ComplexTensor)
+    is_complex = any(isinstance(t, ComplexTensor) for t in (x, window))
     if return_complex is None and not is_complex:
         b.error(
             "stft requires the return_complex parameter be given for real inputs, and will further"
@@ -108,7 +111,7 @@ def _stft(
     signal = floating(b, x)
     half = not is_complex if onesided is None else bool(onesided)
     if half and is_complex:
-        b.error("Cannot have onesided output if window or input is complex")
+        b.error(_ONE_SIDE)
     frames = b.apply("aten::unfold", signal, -1, n, hop)
     shape = _window(b, window, length, n, signal)
     out = _spectra(b, frames, shape, n, n // 2 + 1 if half else n)
@@ -141,8 +144,19 @@ def _stft_centred(
     return _stft(b, x, n_fft, hop_length, win_length, window, *rest)
 
 
-def _overlapped(b: Builder, frames: Tensor, n: Length, hop: Length) -> Tensor:
+def _is_whole(x: AnyTensor, n: Length) -> Value:
+    """Whether a spectrum holds both halves."""
+    return known(x.shape[-2].equals(n))
+
+
+def _overlapped(b: Builder, frames: AnyTensor, n: Length, hop: Length) -> AnyTensor:
     """Frames (.., T, n) added up, each `hop` samples after the one before."""
+    if isinstance(frames, ComplexTensor):
+        return ComplexTensor(*(_overlapped_real(b, part, n, hop) for part in frames.elements))
+    return _overlapped_real(b, frames, n, hop)
+
+
+def _overlapped_real(b: Builder, frames: Tensor, n: Length, hop: Length) -> Tensor:
     count = frames.shape[-2]
     total = simplify((count - 1) * hop + n)
     reach = simplify(as_expr((n + hop - 1) // hop))
@@ -181,9 +195,12 @@ def _istft(
     shape = _window(b, window, win, n, x)
     if shape is None:
         shape = b.full([as_expr(n)], 1, dtype)
+    if isinstance(shape, ComplexTensor) and not return_complex:
+        b.error("Complex windows are incompatible with return_complex=False")
     spectrum = b.apply("aten::transpose", x, -1, -2)
     factor = _root(n, -0.5 if normalized else -1.0)
     if return_complex:
+        b.check(_is_whole(x, n) if onesided is None else not onesided, _ONE_SIDE)
         frames: AnyTensor = transform(b, fitted(b, spectrum, x.rank - 1, n), n, 1, dtype)
     else:
         half = fitted(b, spectrum, x.rank - 1, n // 2 + 1)
@@ -192,20 +209,18 @@ def _istft(
     squares = b.apply("aten::mul", shape, shape)
     count = shaped.shape[-2]
     envelope = _overlapped(b, b.apply("aten::expand", squares, [count, n]), n, hop)
-    parts = shaped.elements if isinstance(shaped, ComplexTensor) else (shaped,)
-    sums = [_overlapped(b, part, n, hop) for part in parts]
+    sums = _overlapped(b, shaped, n, hop)
     start = n // 2 if center else 0
-    total = sums[0].shape[-1]
+    total = sums.shape[-1]
     end = (
         simplify(total - start)
         if length is None
         else simplify(binary("min", total, start + length))
     )
-    cut = [b.apply("aten::slice", t, -1, start, end) for t in (*sums, envelope)]
-    least = b.item(b.apply("aten::min", b.apply("aten::abs", cut[-1])))
+    cut, weights = (b.apply("aten::slice", t, -1, start, end) for t in (sums, envelope))
+    least = b.item(b.apply("aten::min", b.apply("aten::abs", weights)))
     b.check(known(binary("ge", least, const(1e-11, float64))), "window overlap add min: 1")
-    whole = [b.apply("aten::div", t, cut[-1]) for t in cut[:-1]]
-    out: AnyTensor = ComplexTensor(*whole) if len(whole) == 2 else whole[0]
+    out = b.apply("aten::div", cut, weights)
     return out if length is None else fitted(b, out, out.rank - 1, length)
 
 

@@ -162,6 +162,8 @@ NUMERIC: dict[str, list[Row]] = {
         (T((2, 40), "f4"), 16, 4, None, T((16,), "f4"), False, True, True),
         (T((40,), "f8"), 16, 5, 12, T((12,), "f8"), True, True, False),
         (T((40,), "c8"), 8),
+        (T((40,), "f8"), 16, 5, 12, T((12,), "c16"), False, None, True),
+        (T((40,), "f4"), 16, 5, None, T((16,), "c8"), False, True, True),
     ],
     "stft.center": [
         (T((2, 40), "f4"), 16, 4, None, T((16,), "f4"), True, "reflect", False, True, True),
@@ -171,6 +173,9 @@ NUMERIC: dict[str, list[Row]] = {
         (T((2, 9, 6), "c8"), 16, 4, None, T((16,), "f4")),
         (T((9, 6), "c16"), 16, 4, 12, T((12,), "f8"), True, True, None, 19),
         (T((16, 6), "c8"), 16, 4, None, None, False, False, False, None, True),
+        (T((16, 6), "c16"), 16, 4, None, T((16,), "c16"), True, False, None, 40, True),
+        (T((16, 6), "c16"), 16, 4, None, T((16,), "c16")),
+        (T((9, 6), "c8"), 16, 4, None, T((16,), "f4"), True, False, None, None, True),
     ],
     # convolution
     "conv1d": [

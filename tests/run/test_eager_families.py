@@ -31,8 +31,10 @@ NORMS = [np.abs(normal(E)) + 1, normal(E), np.abs(normal(E)) + 1, normal(E)]
 FEED = [normal(16, E), normal(16), normal(E, 16), normal(E)]
 SIGNAL = normal(2, 64)
 WINDOW = np.hanning(16).astype(np.float32)
+TURNED = WINDOW * (1 + 0.5j * np.arange(16, dtype=np.float32))
 SPECTRUM = (normal(2, 9, 12) + 1j * normal(2, 9, 12)).astype(np.complex64)
 SPECTRUM[:, 0], SPECTRUM[:, -1] = SPECTRUM[:, 0].real, SPECTRUM[:, -1].real
+BOTH_SIDES = np.concatenate([SPECTRUM, SPECTRUM[:, :7]], 1)
 SQUARE, TALL = normal(2, 4, 4), normal(2, 5, 3)
 POSITIVE = SQUARE @ SQUARE.swapaxes(1, 2) + 4 * np.eye(4, dtype=np.float32)
 IMAGE, GRID = normal(2, 3, 5, 4), normal(2, 6, 7, 2)
@@ -62,6 +64,8 @@ CASES: list[tuple[str, tuple[Any, ...]]] = [
     ("stft", (SIGNAL, 16, 5, 16, None, False, None, False)),
     ("istft", (SPECTRUM, 16, 4, None, WINDOW)), ("istft", (SPECTRUM, 16, None, 16, None, True,
                                                           True, True, 30)),
+    ("stft", (SIGNAL, 16, 5, None, TURNED, False, None, True)),
+    ("istft", (BOTH_SIDES, 16, 4, None, TURNED, True, False, None, None, True)),
     ("linalg_svdvals", (TALL,)), ("linalg_norm", (TALL[0],)), ("linalg_norm", (TALL[0], 1)),
     ("linalg_norm.ord_str", (TALL, "nuc", [1, 2], True)), ("linalg_norm", (TALL, 3, [1])),
     ("linalg_matrix_norm", (TALL, np.inf)), ("linalg_matrix_norm.str_ord", (TALL,)),
