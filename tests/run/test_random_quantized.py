@@ -103,7 +103,9 @@ def network(torch: Any, random: Random, first: Shape) -> Any:
                 case "clamp":
                     return torch.clamp(x, -0.5, 0.7)
                 case "requantize":
-                    return torch.quantize_per_tensor(x.dequantize() * 0.5, scale, zero, torch.quint8)
+                    return torch.quantize_per_tensor(
+                        x.dequantize() * 0.5, scale, zero, torch.quint8
+                    )
             return self.parts[other](x)
 
     return Network().eval()
