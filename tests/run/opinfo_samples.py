@@ -111,8 +111,12 @@ def refused(op: Any) -> Iterator[tuple[Sample, type[Exception], str]]:
             yield sample, error.error_type, error.error_regex
 
 
+Memories = dict[int, tuple[np.ndarray, Any]]
+"""Of storages by address: a copy of the bytes, and the bytes themselves."""
+
+
 # -- values ---------------------------------------------------------------------------------------
-def _array(t: Any, memories: dict[int, np.ndarray]) -> np.ndarray:
+def _array(t: Any, memories: Memories) -> np.ndarray:
     """A tensor's numbers with its strides (bfloat16 as bits), over the copy of its memory that
     `memories` has by address, as other tensors of the same call may share it."""
     t = t.detach().resolve_conj().resolve_neg()
@@ -122,13 +126,14 @@ def _array(t: Any, memories: dict[int, np.ndarray]) -> np.ndarray:
     return _shared(t, memories)
 
 
-def _shared(t: Any, memories: dict[int, np.ndarray]) -> np.ndarray:
+def _shared(t: Any, memories: Memories) -> np.ndarray:
     if t.numel() == 0:
         return t.clone(memory_format=torch.preserve_format).numpy()
     storage = t.untyped_storage()
     if (at := storage.data_ptr()) not in memories:
-        memories[at] = torch.empty(0, dtype=torch.uint8).set_(storage).clone().numpy()
-    elements = memories[at][t.storage_offset() * t.itemsize :]
+        bytes_ = torch.empty(0, dtype=torch.uint8).set_(storage)
+        memories[at] = bytes_.clone().numpy(), bytes_  # kept: its address is not used again
+    elements = memories[at][0][t.storage_offset() * t.itemsize :]
     elements = elements[: elements.size // t.itemsize * t.itemsize]
     dtype = torch.empty(0, dtype=t.dtype).numpy().dtype
     strides = tuple(s * t.itemsize for s in t.stride())
@@ -141,7 +146,7 @@ def to_ours(v: Any) -> Any:
     return _to_ours(v, {})
 
 
-def _to_ours(v: Any, memories: dict[int, np.ndarray]) -> Any:
+def _to_ours(v: Any, memories: Memories) -> Any:
     if isinstance(v, torch.Tensor):
         ordinary = v.layout is torch.strided and v.device.type == "cpu" and not v.is_quantized
         if not ordinary or v.dtype not in OUR_DTYPES or v.dim() > 64:  # NumPy's most
