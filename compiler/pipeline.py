@@ -25,6 +25,7 @@ from tensorscript.lowering.tg.channels_last import channels_last
 from tensorscript.lowering.tg.fold_constants import fold_constants
 from tensorscript.lowering.tg.fuse_attention import fuse_attention
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
+from tensorscript.lowering.tg.fuse_places import fuse_tested_places
 from tensorscript.lowering.tg.inline_points import inline_points
 from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.integer_products import integer_products
@@ -95,9 +96,11 @@ def _fuse_attention(module: ModuleOp, options: CompileOptions) -> ModuleOp:
 
 
 def _fuse(module: ModuleOp, options: CompileOptions) -> ModuleOp:
-    by_parts = not targets.parse(options.target, options.cpu).is_ptx
+    on_cpu = not targets.parse(options.target, options.cpu).is_ptx
     for func in functions(module):
-        fuse_cpu(func, by_parts)
+        if on_cpu:
+            fuse_tested_places(func)
+        fuse_cpu(func, by_parts=on_cpu)
     return module
 
 

@@ -289,7 +289,7 @@ class _Fuser:
         if not isinstance(op, KernelSource) or is_point_write(op):
             self.order.append(op)
             place = len(self.order) - 1
-            if isinstance(op, AssertOp):
+            if any(isinstance(inner, AssertOp) for inner in (op, *_stages(op))):
                 self.asserted = place
         else:
             place = self._place(op, max(where, self.asserted) if _finds_places(op) else where)
@@ -329,6 +329,11 @@ def _finds_places(op: KernelSource) -> bool:
     return any(loads(at) for read in loads(op.body.data) for at in read.args)
 
 
+def _stages(op: Operation) -> list[Operation]:
+    """Those of a kernel that is one already."""
+    return list(op.block.ops) if isinstance(op, KernelOp) else []
+
+
 def _sizes(op: Operation) -> set[str]:
     """Names in the shapes of what an op computes; in its expressions stand no others."""
     types = [result.type for result in op.results]
@@ -341,34 +346,39 @@ def _sizes(op: Operation) -> set[str]:
 
 def make_kernel(group: Group, name: str) -> KernelOp:
     """Move the ops of a group into a kernel, which is still to be put into their block."""
+    return kernel_of(group.ops, name, group.category, group.shared)
+
+
+def kernel_of(ops: Sequence[Operation], name: str, category: str, shared: int = 0) -> KernelOp:
+    """Move ops of one block into a kernel, which is still to be put there."""
     inputs: dict[SSAValue, None] = {}
-    inside = {result for op in group.ops for result in op.results}
-    members = set(map(id, group.ops))
-    for op in group.ops:
+    inside = {result for op in ops for result in op.results}
+    members = set(map(id, ops))
+    for op in ops:
         for value in op.operands:
             if value not in inside:
                 inputs[value] = None
     escaping = [
         result
-        for op in group.ops
+        for op in ops
         for result in op.results
         if any(id(use.operation) not in members for use in result.uses)
     ]
-    source = group.ops[0].parent
+    source = ops[0].parent
     assert source is not None
     block = Block(arg_types=[v.type for v in inputs])
-    for member in group.ops:
+    for member in ops:
         source.detach_op(member)
         block.add_op(member)
     types = [r.type for r in escaping]
-    kernel = KernelOp(name, group.category, group.shared, list(inputs), types, block)
+    kernel = KernelOp(name, category, shared, list(inputs), types, block)
     inner = dict(zip(inputs, block.args, strict=True))
-    for member in group.ops:  # by their operands: a weight may have uses in every other kernel
+    for member in ops:  # by their operands: a weight may have uses in every other kernel
         member.operands = [inner.get(value, value) for value in member.operands]
     for old, new in zip(escaping, kernel.outputs, strict=True):
         old.replace_uses_with_if(new, lambda use: id(use.operation) not in members)
     block.add_op(YieldOp(escaping))
-    kernel.location = group.ops[-1].location
+    kernel.location = ops[-1].location
     return kernel
 
 

@@ -37,6 +37,7 @@ from tensorscript.dialects.tg.types import TensorType
 
 from .builder import KernelBuilder
 from .sequential import lower_scan, lower_scatter, lower_sort
+from .tested_places import lower_tested_places, tests_places
 
 
 @dataclass
@@ -96,6 +97,8 @@ def lower_kernel(
     statements: list[Operation] = []
     if lower := _SEQUENTIAL.get(type(stages[0])):
         statements = lower(builder, stages[0])
+    elif tests_places(stages):
+        statements = lower_tested_places(builder, stages)
     else:
         for number, op in enumerate(stages):
             before = len(builder.temporaries)
