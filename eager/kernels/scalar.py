@@ -142,6 +142,35 @@ def to_int(x: Any) -> int:
     return int(x)
 
 
+def whole_tensor(x: Any) -> int:
+    """Of the only element; 2**63 itself is compared as a float, in which it is the greatest int."""
+    number = _real_part(x.item(), "int64_t")
+    return to_int(_within(number, number <= 2.0**63, "int64_t"))
+
+
+def whole_number(x: Any) -> int:
+    """Of a number that a tensor held."""
+    number = _real_part(x, "int")
+    return to_int(_within(number, number < 2.0**63, "int"))
+
+
+def _within(number: Any, is_below: bool, kind: str) -> Any:
+    if isinstance(number, float) and not (is_below and number >= -(2.0**63)):
+        raise _overflow(kind)
+    return number
+
+
+def _real_part(number: Any, kind: str) -> Any:
+    """A complex number without an imaginary part as a real one."""
+    if isinstance(number, complex) and number.imag:
+        raise _overflow(kind)
+    return number.real if isinstance(number, complex) else number
+
+
+def _overflow(kind: str) -> OperatorError:
+    return OperatorError(f"value cannot be converted to type {kind} without overflow")
+
+
 def to_float(x: Any) -> float:
     if isinstance(x, str):
         return _of_text(float_of, x)
@@ -287,10 +316,12 @@ KERNELS: dict[str, Kernel] = {
     "aten::__not__": lambda a: not a,
     "aten::__is__": is_same,
     "aten::__isnot__": lambda a, b: not is_same(a, b),
-    **rows("Int", ("bool", "float", "Scalar", "str", "Tensor"),
-           lambda x: to_int(x.item() if hasattr(x, "item") else x)),
-    **rows("Float", ("bool", "int", "Scalar", "str", "Tensor"),
-           lambda x: to_float(x.item() if hasattr(x, "item") else x)),
+    **rows("Int", ("bool", "float", "str"), to_int),
+    "aten::Int.Scalar": whole_number,
+    "aten::Int.Tensor": whole_tensor,
+    **rows("Float", ("bool", "int", "str"), to_float),
+    "aten::Float.Scalar": lambda x: to_float(x.real),
+    "aten::Float.Tensor": lambda x: to_float(_real_part(x.item(), "double")),
     **rows("Bool", ("int", "float", "Tensor"), bool),
     "aten::IntImplicit": lambda t: to_int(_implicit(t, is_int=True)),
     "aten::FloatImplicit": lambda t: float(_implicit(t)),

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.dialects.te.expr import Expr, all_of, as_expr, binary, const
+from tensorscript.dialects.te.simplify import simplify
 from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.dialects.ts.types import ClassType
 
@@ -61,6 +63,28 @@ def _converted(name: str, dtype: object) -> Callable[..., Value]:
         return ev.boxed(ev.scalar_rows[name](ev.b, value))
 
     return row
+
+
+def _whole(kind: str, last: str) -> Callable[..., Value]:
+    """Int of a tensor or of the number that it held: what a C `kind` cannot hold is refused. The
+    greatest one is no float, so that comparisons with it are with the next one: `last`."""
+
+    def row(ev: Evaluator, x: Value, *_: Value) -> Value:
+        value = _item(ev, x)
+        if isinstance(value, float) or (isinstance(value, Expr) and value.dtype is float64):
+            number = as_expr(value, float64)
+            fits = all_of(
+                [number >= const(-_PAST, float64), binary(last, number, const(_PAST, float64))]
+            )
+            ev.b.check(
+                simplify(fits, {}), f"value cannot be converted to type {kind} without overflow"
+            )
+        return ev.boxed(ev.scalar_rows["aten::Int"](ev.b, value))
+
+    return row
+
+
+_PAST = 2.0**63
 
 
 def _device(ev: Evaluator, text: Value, index: Value = None) -> Value:
@@ -202,6 +226,8 @@ PROPERTIES: Rows = {
     "aten::item": _item,
     "aten::_local_scalar_dense": _item,
     "aten::Int": _converted("aten::Int", int64),
+    "aten::Int.Tensor": _whole("int64_t", "le"),
+    "aten::Int.Scalar": _whole("int", "lt"),
     "aten::__is__": _is,
     "aten::__isnot__": lambda ev, x, y: ev.scalar_rows["aten::__not__"](ev.b, _is(ev, x, y)),
     "aten::IntImplicit": _implicit(_implicit_int),
