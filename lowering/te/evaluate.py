@@ -87,7 +87,8 @@ _CALL: dict[str, Callable[..., Value]] = {
     "rsqrt": lambda x: 1.0 / math.sqrt(x), "sigmoid": lambda x: 1.0 / (1.0 + math.exp(-x)),
     "round": lambda x: float(round(x)), "abs": abs, "floor": math.floor, "ceil": math.ceil,
     "trunc": math.trunc, "signbit": lambda x: math.copysign(1.0, x) < 0,
-    "fma": lambda a, b, c: a * b + c, "muladd": lambda a, b, c: a * b + c,
+    "fma": lambda a, b, c: a * b + c, "muladd": lambda a, b, c: a * b + c, "decay": math.exp,
+    "gelu": lambda x: 0.5 * x * (1.0 + math.erf(x / math.sqrt(2.0))),
 }  # fmt: skip
 
 

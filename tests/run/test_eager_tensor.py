@@ -157,7 +157,7 @@ REFUSALS: list[tuple[type[Exception], str, Any]] = [
     (IndexError, "index 5 is out of bounds for dimension 0 with size 2", lambda x: x[5]),
     (IndexError, "too many indices for tensor of dimension 3", lambda x: x[0, 0, 0, 0]),
     (ValueError, "step must be greater than zero", lambda x: x[::-1]),
-    (TypeError, r"sum\(\) received an invalid combination of arguments - got \(Tensor, str\)",
+    (TypeError, r"sum\(\) received an invalid combination of arguments - got \(str\)",
      lambda x: x.sum("a")),
     (ValueError, r"sequence of length 1 at dim 1 \(got 2\)", lambda x: tensor([[1], [1, 2]])),
     (OperatorError, r"shape '\[5, 5\]' is invalid for input of size 24", lambda x: x.view(5, 5)),
