@@ -111,7 +111,7 @@ def _packing(
         return None
     sources = _sources(kernel, target, writers)
     parameters = {p.name: p for p in kernel.params if isinstance(p, Buffer)}
-    sizes = [_elements(buffer) for buffer in (target, *(parameters[s] for s in sources))]
+    sizes = [elements(buffer) for buffer in (target, *(parameters[s] for s in sources))]
     if not sources or max(sizes) < LEAST_ELEMENTS or 0 in sizes:
         return None
     passed = []
@@ -133,7 +133,7 @@ def _packing(
     return Packing(kernel, target, sources, function, tuple(passed))
 
 
-def _elements(buffer: Buffer) -> int:
+def elements(buffer: Buffer) -> int:
     """How many elements a buffer has, 0 where that is not known."""
     return prod(known(extent) or 0 for extent in buffer.shape)
 

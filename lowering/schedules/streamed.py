@@ -9,8 +9,6 @@ that are written in parts lose, so all vectors begin at one: those of rows of 50
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.dialects.te.buffers import LINE, Buffer
@@ -24,6 +22,7 @@ from ..te import stream
 from ..te.affine import coefficient, flat_index, known
 from ..te.nest import Nest
 from .cpu_vectors import CPUParameters
+from .prepack import elements
 
 LEAST_SHARE = 4
 """A result is at least one part in so many of the last cache: less is found there afterwards."""
@@ -83,4 +82,4 @@ def _is_lane(loop: ForOp) -> bool:
 
 def _bytes(buffer: Buffer) -> int:
     """The size of a buffer, 0 where only the running program knows."""
-    return buffer.dtype.itemsize * prod(known(extent) or 0 for extent in buffer.shape)
+    return buffer.dtype.itemsize * elements(buffer)

@@ -132,3 +132,8 @@ def compact_operands(inputs: Sequence[SSAValue], body: Expr) -> tuple[list[SSAVa
 
 def is_computing(op: Operation) -> bool:
     return isinstance(op, ComputeOp | ReductionOp)
+
+
+def telling(body: Expr) -> list[Expr]:
+    """The reads that tell where others read."""
+    return [inner for read in loads(body) for at in read.args for inner in loads(at)]

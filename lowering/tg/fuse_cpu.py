@@ -24,7 +24,6 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.dialects.te.buffers import ExprsAttr
 from tensorscript.dialects.te.expr import Expr, const, mul, var
-from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.ops import (
     AssertOp,
@@ -40,7 +39,7 @@ from tensorscript.dialects.tg.ops import (
 )
 from tensorscript.dialects.tg.types import TensorType
 
-from .bodies import node_count, reads_of
+from .bodies import node_count, reads_of, telling
 from .inline_points import is_point_write
 from .product_parts import is_cut
 
@@ -100,7 +99,8 @@ def _dims(op: KernelSource) -> tuple[Expr, ...]:
     return found.shape
 
 
-def _product(sizes: Sequence[Expr]) -> Expr:
+def product(sizes: Sequence[Expr]) -> Expr:
+    """How many elements these extents span."""
     total = const(1)
     for size in sizes:
         total = mul(total, size)
@@ -150,7 +150,7 @@ def _rows_fit(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
     rows = [_dims(member)[shared:] for member in (*group.ops, op)]
     if isinstance(op, ReductionOp) and not _seeks_extreme(group, op):
         rows.append(op.extents.data)
-    return not any(_exceeds(_product(row), ROW_LIMIT) for row in rows)
+    return not any(_exceeds(product(row), ROW_LIMIT) for row in rows)
 
 
 def _seeks_extreme(group: Group, op: KernelSource) -> bool:
@@ -192,7 +192,7 @@ def _joins(group: Group, op: KernelSource) -> int | None:
     work = [_row(member, 0) for member in (*group.ops, op)]
     if all(w.is_const and not _exceeds(w, SERIAL_LIMIT) for w in work):
         return shared
-    single = all(_product(_dims(member)).is_int(1) for member in (*group.ops, op))
+    single = all(product(_dims(member)).is_int(1) for member in (*group.ops, op))
     if single and _seeks_extreme(group, op):
         return shared
     if shared == 0 or not _rows_fit(group, op, shared):
@@ -230,7 +230,7 @@ def _siblings(group: Group, op: KernelSource) -> int | None:
 def _share_rows(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
     """Whether `op` and those members that read an operand of `op` read it by the same rows, of
     which there are many, and none is known to be short."""
-    if _below(_product(group.dims[:shared]), MANY_ROWS):
+    if _below(product(group.dims[:shared]), MANY_ROWS):
         return False
     own = tuple(var(f"i{k}") for k in range(shared))
     for member in (*group.ops, op):
@@ -256,8 +256,8 @@ def _common_reads(member: KernelSource, op: ComputeOp | ReductionOp) -> list[tup
 
 def _row(op: KernelSource, shared: int) -> Expr:
     """Elements that a stage goes through for one of the shared places."""
-    row = _product(_dims(op)[shared:])
-    return mul(row, _product(op.extents.data)) if isinstance(op, ReductionOp) else row
+    row = product(_dims(op)[shared:])
+    return mul(row, product(op.extents.data)) if isinstance(op, ReductionOp) else row
 
 
 class _Fuser:
@@ -324,9 +324,7 @@ class _Fuser:
 def _finds_places(op: KernelSource) -> bool:
     """Whether it reads at places that elements of tensors tell: an assertion before it may be what
     keeps them inside, so that the op must not move to a kernel before that."""
-    if isinstance(op, _Alone):
-        return False
-    return any(loads(at) for read in loads(op.body.data) for at in read.args)
+    return not isinstance(op, _Alone) and bool(telling(op.body.data))
 
 
 def _stages(op: Operation) -> list[Operation]:

@@ -14,12 +14,11 @@ nobody's: results are memory that the program gives or keeps only after its last
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from tensorscript.dialects.te.expr import Expr, const, mul, var
+from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.rewriting import loads, substitute
 from tensorscript.dialects.tg.ops import (
     AssertOp,
@@ -33,8 +32,8 @@ from tensorscript.dialects.tg.ops import (
 )
 from tensorscript.dialects.walks import walk_ops
 
-from .bodies import operand_number
-from .fuse_cpu import kernel_of
+from .bodies import operand_number, telling
+from .fuse_cpu import kernel_of, product
 
 BLOCK = 2048
 """Places that are tested before what is there is read: 16 KiB of 64 bits."""
@@ -134,10 +133,10 @@ def reads_tested(op: ComputeOp, test: PlacesTest) -> bool:
         return False
     index = {f"r{d}": var(f"i{d}") for d in range(len(extents))}
     tested = substitute(reduction.body.data, index)
-    if finds_places(tested):
+    if telling(tested):
         return False
     known = {(_operand(read, reduction), read.args) for read in loads(tested)}
-    if not all((_operand(read, op), read.args) in known for read in _telling(op.body.data)):
+    if not all((_operand(read, op), read.args) in known for read in telling(op.body.data)):
         return False
     if len(extents) == 1:
         return True
@@ -145,27 +144,9 @@ def reads_tested(op: ComputeOp, test: PlacesTest) -> bool:
     return known_rows and _is_flat(op.body.data, tuple(index.values()))
 
 
-def elements(extents: tuple[Expr, ...]) -> Expr:
-    """How many there are."""
-    total = const(1)
-    for extent in extents:
-        total = mul(total, extent)
-    return total
-
-
 def _worth_blocks(extents: tuple[Expr, ...]) -> bool:
-    total = elements(extents)
+    total = product(extents)
     return not total.is_const or int(str(total)) >= LEAST_BLOCKS * BLOCK
-
-
-def finds_places(body: Expr) -> bool:
-    """Whether it reads at places that elements of tensors tell."""
-    return any(True for _ in _telling(body))
-
-
-def _telling(body: Expr) -> Iterator[Expr]:
-    """The reads that tell where others read."""
-    return (inner for read in loads(body) for at in read.args for inner in loads(at))
 
 
 def _operand(read: Expr, op: ComputeOp | ReductionOp) -> SSAValue | None:

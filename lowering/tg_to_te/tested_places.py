@@ -23,7 +23,8 @@ from tensorscript.dialects.te.expr import Expr, binary, const, var
 from tensorscript.dialects.te.ops import AllocOp, AssertOp, ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.tg import ops as tg
 
-from ..tg.fuse_places import BLOCK, elements
+from ..tg.fuse_cpu import product
+from ..tg.fuse_places import BLOCK
 from .builder import KernelBuilder, Place
 
 
@@ -38,7 +39,7 @@ def lower_tested_places(builder: KernelBuilder, stages: Sequence[Operation]) -> 
     assert isinstance(test, tg.ReductionOp) and isinstance(reader, tg.ComputeOp)
     assert isinstance(assertion, tg.AssertOp)
     extents = test.extents.data
-    total = elements(extents)
+    total = product(extents)
     start = var("i0") * BLOCK
     size = binary("min", const(BLOCK), total - start)
     signs = Buffer("t0", test.type.dtype, ())
