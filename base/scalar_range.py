@@ -24,13 +24,14 @@ _NAMES = {
 _MAX_BFLOAT16 = 3.3895313892515355e38
 
 
-def check_range(number: Number, dtype: DType, rounds_halves: bool = False) -> None:
+def check_range(number: Number, dtype: DType, name: str = "", rounds_halves: bool = False) -> None:
     """Refuse a number outside the range of `dtype`.
 
     Infinities and NaN are numbers of every floating-point dtype, negative numbers are those of
     unsigned dtypes that are congruent to them, and fractions are cut off.
 
     Args:
+        name: what the refusal calls the element type.
         rounds_halves: half types take what float64 takes, beyond their range as infinity.
 
     Raises:
@@ -39,7 +40,7 @@ def check_range(number: Number, dtype: DType, rounds_halves: bool = False) -> No
     if rounds_halves and dtype in (float16, bfloat16):
         dtype = float64
     if not _fits(number, dtype):
-        name = _NAMES.get(dtype.name, f"{dtype.name}_t")
+        name = name or _NAMES.get(dtype.name, f"{dtype.name}_t")
         raise OperatorError(f"value cannot be converted to type {name} without overflow")
 
 

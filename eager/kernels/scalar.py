@@ -8,7 +8,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tensorscript.base.dtypes import float64, int64
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.scalar_range import check_range
 from tensorscript.base.text import float_of, integer_of
 
 from ..storage import wrap_int64
@@ -143,32 +145,24 @@ def to_int(x: Any) -> int:
 
 
 def whole_tensor(x: Any) -> int:
-    """Of the only element; 2**63 itself is compared as a float, in which it is the greatest int."""
-    number = _real_part(x.item(), "int64_t")
-    return to_int(_within(number, number <= 2.0**63, "int64_t"))
+    """Of the only element; 2**63 is compared as a float, in which it is the greatest int."""
+    number = x.item()
+    if not isinstance(number, int) and number != 2.0**63:
+        check_range(number, int64)
+    return to_int(number.real)
 
 
 def whole_number(x: Any) -> int:
     """Of a number that a tensor held."""
-    number = _real_part(x, "int")
-    return to_int(_within(number, number < 2.0**63, "int"))
+    if not isinstance(x, int):
+        check_range(x, int64, "int")
+    return to_int(x.real)
 
 
-def _within(number: Any, is_below: bool, kind: str) -> Any:
-    if isinstance(number, float) and not (is_below and number >= -(2.0**63)):
-        raise _overflow(kind)
-    return number
-
-
-def _real_part(number: Any, kind: str) -> Any:
-    """A complex number without an imaginary part as a real one."""
-    if isinstance(number, complex) and number.imag:
-        raise _overflow(kind)
-    return number.real if isinstance(number, complex) else number
-
-
-def _overflow(kind: str) -> OperatorError:
-    return OperatorError(f"value cannot be converted to type {kind} without overflow")
+def real_tensor(x: Any) -> float:
+    """Of the only element."""
+    check_range(number := x.item(), float64)
+    return float(number.real)
 
 
 def to_float(x: Any) -> float:
@@ -321,7 +315,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::Int.Tensor": whole_tensor,
     **rows("Float", ("bool", "int", "str"), to_float),
     "aten::Float.Scalar": lambda x: to_float(x.real),
-    "aten::Float.Tensor": lambda x: to_float(_real_part(x.item(), "double")),
+    "aten::Float.Tensor": real_tensor,
     **rows("Bool", ("int", "float", "Tensor"), bool),
     "aten::IntImplicit": lambda t: to_int(_implicit(t, is_int=True)),
     "aten::FloatImplicit": lambda t: float(_implicit(t)),
