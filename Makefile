@@ -35,8 +35,10 @@ fuzz: $(VENV)/.ready ## Damage archives in 10,000 ways and try to load each
 	$(VENV)/bin/python -m pytest -q --archive-mutations 10000 --durations 3 \
 	  tests/errors/test_archive_mutations.py
 
-conformance: $(VENV_TORCH)/.ready ## Count how many operators and layers agree with PyTorch over its databases
-	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py
+THROUGH ?= eager
+conformance: $(VENV_TORCH)/.ready ## Count operators by tier, and layers, that agree with PyTorch: make conformance THROUGH="eager native"
+	for way in $(THROUGH); do \
+	  OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py --through $$way || exit 1; done
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/module_conformance.py
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/module_conformance.py --errors
 

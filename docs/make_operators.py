@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tensorscript.base.schema import Schema, operator_names, overloads
+from tensorscript.base.schema import Schema, has_operator, operator_names, overloads
 from tensorscript.eager.absent import ABSENT
 from tensorscript.eager.dispatch import has_kernel
 from tensorscript.lowering.ts_to_tg.refusals import reason_of
@@ -75,33 +75,39 @@ TIER_2 = {
         elu selu celu mish softplus log_sigmoid hardshrink softshrink threshold log1p log2 log10
         expm1 exp2 sign trunc frac tan asin acos atan sinh cosh isnan isinf isfinite nan_to_num
         erfc lgamma logit prelu glu atan2 hypot logaddexp xlogy bitwise_and bitwise_or bitwise_xor
-        logical_and logical_or logical_xor __lshift__ __rshift__ copysign true_divide isclose""",
+        logical_and logical_or logical_xor __lshift__ __rshift__ bitwise_left_shift
+        bitwise_right_shift copysign true_divide isclose""",
     "reduction": """
-        linalg_vector_norm median nanmedian mode nanmean var_mean std_mean count_nonzero cumprod
-        aminmax quantile""",
+        linalg_vector_norm median mode nanmean var_mean std_mean count_nonzero cumprod aminmax""",
     "linear algebra": """
-        tensordot addmv addr chain_matmul linalg_norm inverse tril triu diag diagonal cdist kron
-        svd linalg_svd linalg_eigh qr linalg_qr cholesky linalg_cholesky linalg_solve linalg_lstsq
-        det matrix_exp""",
+        tensordot addmv addr chain_matmul linalg_norm inverse tril triu diag cdist kron""",
     "convolution and pooling": """
         conv_transpose3d max_pool3d avg_pool1d avg_pool3d im2col col2im pixel_shuffle
         channel_shuffle grid_sampler affine_grid_generator max_unpool2d max_unpool3d""",
-    "normalisation and attention": "feature_dropout alpha_dropout native_layer_norm",
+    "normalisation and attention": "feature_dropout alpha_dropout",
     "loss": """
         kl_div huber_loss hinge_embedding_loss cosine_embedding_loss margin_ranking_loss
-        triplet_margin_loss ctc_loss""",
+        triplet_margin_loss multi_margin_loss soft_margin_loss""",
+    "resize and pad": """
+        _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
+        _upsample_bilinear2d_aa _upsample_bicubic2d_aa""",
     "view": """
         as_strided tile repeat_interleave view_as broadcast_to hstack vstack rot90 meshgrid unfold
-        tensor_split view_as_real view_as_complex""",
+        diagonal tensor_split view_as_real view_as_complex""",
     "index": """
         embedding_bag take_along_dim masked_scatter scatter_reduce index_fill""",
-    "creation": "logspace tril_indices complex polar set_ resize_",
+    "creation": "logspace tril_indices complex polar from_file",
     "random": "exponential_",
     "sort": "msort kthvalue unique_consecutive isin",
     "recurrent": "_pack_padded_sequence _pad_packed_sequence",
     "spectrum": "fft_fft2 fft_fftn",
     "query": "result_type can_cast promote_types",
 }
+TIER_2["in place"] = " ".join(
+    f"{name}_"
+    for name in f"{TIER_1['pointwise']} {TIER_2['pointwise']}".split()
+    if has_operator(f"aten::{name}_") and f"{name}_" not in TIER_1["in place"].split()
+)
 TIERS = {1: TIER_1, 2: TIER_2}
 
 _REASONS = (

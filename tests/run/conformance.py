@@ -4,7 +4,8 @@
                                     [--through eager] [--dtypes float32,..] [NAME ...]
 
 runs samples of every entry (or of those whose name contains NAME) in eight dtypes through our
-functions and PyTorch's, prints each disagreement's first sample and the counts, and with
+functions and PyTorch's, prints each disagreement's first sample and the counts, whole and by
+tier (`operator_tiers.py`), with the names of tiers 1 and 2 that no entry runs, and with
 `--errors` the arguments that PyTorch refuses. `--through` says how ours run: in eager mode, traced,
 scripted, or compiled from either (`opinfo_programs.py`). `test_conformance.py` runs a small part.
 """
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import operator_tiers
 import opinfo_samples as samples_of
 from opinfo_programs import THROUGH, NoProgram
 from opinfo_samples import Missing, Sample, Unconvertible, difference, torch
@@ -28,6 +30,7 @@ from tensorscript.base.errors import MissingKernelError, NotCompilable, TensorSc
 
 AGREES, DIFFERS, MISSING, SKIPPED = "agrees", "differs", "missing", "skipped"
 REFUSED = "refused"  # by native code, with its reason
+VERDICTS = (AGREES, DIFFERS, REFUSED, MISSING, SKIPPED)
 DTYPES = ("float32", "int64", "bool", "float64", "int32", "bfloat16", "float16", "complex64")
 
 OUT_OF_SCOPE = {
@@ -256,6 +259,24 @@ def _report(name: str, tally: Tally) -> None:
         print("        ", why[:400].replace("\n", " "))
 
 
+def _report_tiers(by_tier: dict[int, Counter[str]]) -> None:
+    """A line a tier, of its entries; the share is of those that ran."""
+    print(f"{'':7}" + "".join(f"{verdict:>9}" for verdict in VERDICTS) + "    agree")
+    for tier, counts in (*by_tier.items(), ("all", sum(by_tier.values(), Counter[str]()))):
+        ran = counts.total() - counts[SKIPPED]
+        share = f"{counts[AGREES] / ran:9.1%}" if ran else f"{'-':>9}"
+        label = tier if tier == "all" else f"tier {tier}"
+        print(f"{label:7}" + "".join(f"{counts[verdict]:9}" for verdict in VERDICTS) + share)
+
+
+def _report_uncovered() -> None:
+    for tier, names in operator_tiers.uncovered(in_scope()).items():
+        for state in ("native", "interpret", "not provided"):
+            found = sorted(name for name, own in names.items() if own == state)
+            if found:
+                print(f"tier {tier}, no entry, {state} ({len(found)}): {' '.join(found)}")
+
+
 def main(arguments: list[str]) -> int:
     warnings.simplefilter("ignore")  # PyTorch's, of deprecated operators
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -267,6 +288,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--errors", action="store_true", help="look at refused arguments instead")
     options = parser.parse_args(arguments)
     verdicts, total = Counter[str](), Counter[str]()
+    by_tier = {tier: Counter[str]() for tier in operator_tiers.TIERS}
     for name, op in in_scope().items():
         if options.names and not any(part in name for part in options.names):
             continue
@@ -281,10 +303,14 @@ def main(arguments: list[str]) -> int:
                     tally.counts += part.counts
                     tally.why += [f"{form} {dtype} {w}" for w in part.why]
         verdicts[tally.verdict] += 1
+        by_tier[operator_tiers.tier_of(name, op)][tally.verdict] += 1
         total += tally.counts
         if tally.verdict in (DIFFERS, MISSING, REFUSED):
             _report(name, tally)
-    print("entries", dict(verdicts), "samples", dict(total))
+    print(options.through, "entries", dict(verdicts), "samples", dict(total))
+    _report_tiers(by_tier)
+    if not options.names:
+        _report_uncovered()
     return 0
 
 

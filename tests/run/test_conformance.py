@@ -13,6 +13,7 @@ if importlib.util.find_spec("torch") is None or importlib.util.find_spec("expect
     pytest.skip("needs PyTorch and expecttest", allow_module_level=True)
 
 import conformance as survey_of
+import operator_tiers
 from conformance import AGREES, KNOWN, REFUSED, SKIPPED
 from opinfo_programs import THROUGH
 
@@ -30,6 +31,32 @@ def test_entry(name: str) -> None:
             continue
         tally = survey_of.survey(ENTRIES[name], name, dtype, LIMIT)
         assert tally.verdict in (AGREES, SKIPPED), tally.why
+
+
+def test_tiers_name_entries() -> None:
+    """No row of the map of entries to operators is dead, and each function has an entry."""
+    named = {n for name, op in ENTRIES.items() for n in operator_tiers.names_of(name, op)}
+    functions = " ".join(operator_tiers.FUNCTIONS.values()).split()
+    assert set(operator_tiers.RUNS) <= set(ENTRIES)
+    assert {n for names in operator_tiers.RUNS.values() for n in names.split()} <= set(
+        operator_tiers.tiers()
+    )
+    assert set(functions) <= named
+
+
+@pytest.mark.parametrize("tier", [1, 2])
+def test_tiers_without_entries_are_provided(tier: int) -> None:
+    """What the database cannot compare has at least a row of ours."""
+    states = operator_tiers.uncovered(ENTRIES)[tier]
+    assert states
+    assert {n for n, state in states.items() if state == "not provided"} <= {"from_file"}
+
+
+@pytest.mark.parametrize("entry, tier", [("add", 1), ("T", 1), ("__radd__", 1), ("half", 1),
+    ("nn.functional.interpolate/nearest-exact", 2), ("nn.functional.interpolate/bilinear", 1),
+    ("logical_and", 2), ("masked.sum", 3), ("linalg.svd", 3), ("special.i0e", 3)])  # fmt: skip
+def test_tier_of(entry: str, tier: int) -> None:
+    assert operator_tiers.tier_of(entry, ENTRIES[entry]) == tier
 
 
 @pytest.mark.parametrize("name, dtype", KNOWN, ids=[" ".join(k) for k in KNOWN])
