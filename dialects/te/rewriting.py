@@ -66,6 +66,11 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
     return transform(e, lambda n: values.get(str(n.value)) if n.op == "var" else None)
 
 
+def replaced(e: Expr, old: Expr, new: Expr) -> Expr:
+    """`new` wherever `old` stands in `e`."""
+    return transform(e, lambda n: new if n is old else None)
+
+
 def replace_loads(e: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
     """Replace load nodes (their indices already rewritten); None keeps one."""
     return transform(e, lambda n: replace(n) if n.op == "load" else None)

@@ -35,7 +35,7 @@ from tensorscript.base.dtypes import DType, bfloat16, float32, int8, int16, int3
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, UpdateOp
-from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
+from tensorscript.dialects.te.rewriting import loads, replaced, substitute, walk
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
@@ -164,7 +164,7 @@ def worth_grouping(form: GroupedProduct, fixed: frozenset[str]) -> bool:
 
 def _chosen(e: Expr, guard: Expr, side: int) -> Expr:
     """An expression where a condition holds (1), or where it does not (2)."""
-    return transform(e, lambda n: n.args[side] if n is guard else None)
+    return replaced(e, guard, guard.args[side])
 
 
 class _Groups(BlockedProduct):

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
-from tensorscript.dialects.te.rewriting import transform
+from tensorscript.dialects.te.rewriting import replaced
 
 from ..te.lanes import vectorize_map
 from .order_keys import Elements, Parts
@@ -42,7 +42,7 @@ def copy_out(line: Line, key: Expr, index: Expr) -> list[Operation]:
     e = var("place")
     stores: list[Operation] = []
     for s in line.stores:
-        where = [transform(i, lambda n: e if n is RANK else None) for i in s.indices]
+        where = [replaced(i, RANK, e) for i in s.indices]
         stores.append(StoreOp(s.buffer, where, line.result(s.value, key, index)))
     return vectorize_map(ForOp("place", line.kept, stores), LANES)
 

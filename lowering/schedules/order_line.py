@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.dialects.te.expr import Expr, const, load, select, var
 from tensorscript.dialects.te.ops import ForOp, FuncOp, IfOp, StoreOp, UpdateOp
-from tensorscript.dialects.te.rewriting import substitute, transform, walk
+from tensorscript.dialects.te.rewriting import replaced, substitute, transform, walk
 from tensorscript.dialects.tg.ops import identity
 
 
@@ -51,7 +51,7 @@ class Line:
 
     def result(self, e: Expr, key: Expr, index: Expr) -> Expr:
         """A stored value for an element of the given key and index."""
-        keyed = transform(e, lambda n: key if n is self.key else None)
+        keyed = replaced(e, self.key, key)
         return substitute(keyed, {self.axis: index})
 
     def precedes(self, j: Expr, e: Expr, earlier: Expr) -> Expr:

@@ -27,7 +27,7 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp, UpdateOp
-from tensorscript.dialects.te.rewriting import transform
+from tensorscript.dialects.te.rewriting import replaced
 from tensorscript.dialects.tg.ops import identity
 
 from .affine import known
@@ -100,7 +100,7 @@ class _Narrow:
         number, inside, start = (self.nest.fresh(f"{q}_{s}") for s in ("c", "i", "from"))
         element = substituting({self.loop.var: var(q)})(self.found.extreme.value)
         best = load(self.part, [var(number)], element.dtype)
-        in_chunk = transform(hit[1], lambda n: best if n is element else None)
+        in_chunk = replaced(hit[1], element, best)
         here = substituting({q: var(start) + var(inside)})(hit[1])
         chunk, place = self.nest.fresh(f"{q}_chunk"), self.nest.fresh(f"{q}_place")
         return [

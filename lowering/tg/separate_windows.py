@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tensorscript.dialects.te.expr import Expr, all_of, conjuncts, load, select, var
-from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
+from tensorscript.dialects.te.rewriting import loads, replaced, substitute, walk
 from tensorscript.dialects.tg.ops import FuncOp, ReduceOp, identity
 from tensorscript.dialects.tg.types import TensorType, tensor
 
@@ -101,16 +101,12 @@ def _place(op: ReduceOp, value: Expr) -> tuple[Expr, Expr] | None:
         return None
     ((place, width),) = found
     own = {COLUMN, f"i{op.type.rank - 1}"}
-    rest = _at(value, place, var("column"))
+    rest = replaced(value, place, var("column"))
     if place.free != own or rest.free & own or not width.is_const:
         return None
     sums = op.combiner.data == "add"
     fits = int(width) >= LEAST_COLUMNS and not (sums and int(width) > MOST_SUMS)
     return (place, width) if fits else None
-
-
-def _at(value: Expr, place: Expr, column: Expr) -> Expr:
-    return transform(value, lambda n: column if n is place else None)
 
 
 def _separate(op: ReduceOp, window: _Window) -> None:
@@ -119,7 +115,7 @@ def _separate(op: ReduceOp, window: _Window) -> None:
     type_, combiner = op.type, op.combiner.data
     rank, (rows, columns) = type_.rank, op.extents.data
     neutral = identity(combiner, type_.dtype)
-    value = _at(window.value, window.place, var(f"i{rank - 1}"))
+    value = replaced(window.value, window.place, var(f"i{rank - 1}"))
     tall = tensor(type_.dtype, (*type_.shape[:-1], window.width))
     first = ReduceOp(list(op.inputs), _where(window.rows, value, neutral), [rows], combiner, tall)
     inner = {COLUMN: var(ROW)}
