@@ -62,21 +62,23 @@ def schur(b: Builder, h: AnyTensor, z: AnyTensor) -> Schur:
     most = simplify(_TRIES * binary("max", n, 10))
 
     def step(arguments: Sequence[Value]) -> list[Value]:
-        _, now, vectors, bottom, place, tries = arguments
-        at = _Step(b, Window(now, _tops(b, now, bottom), bottom, tries), place)
+        _, now, vectors, before, bottom, place, tries = arguments
+        tops = _tops(b, now, bottom, place, before)
+        at = _Step(b, Window(now, tops, bottom, tries), place)
         after = at.from_right(at.from_left())
         state = [
             b.compute([count], int64, lambda body, i, k=k: at.next(body, i[0], most)[k])  # type: ignore[misc]
             for k in range(3)
         ]
         left = b.pointwise(lambda e: binary("ge", e, 0), state[0], dtype=bool_, compute=int64)
-        return [b.item(b.apply("aten::any", left)), after, at.from_right(vectors), *state]
+        return [b.item(b.apply("aten::any", left)), after, at.from_right(vectors), tops, *state]
 
     ends = b.compute([count], int64, lambda body, i: n - 1)
-    start: list[Value] = [h, z, ends, b.full([count], -1, int64), b.full([count], 0, int64)]
+    zeros, nowhere = b.full([count], 0, int64), b.full([count], -1, int64)
+    start: list[Value] = [h, z, zeros, ends, nowhere, zeros]
     # A bulge takes a step a row, and finding that there is an eigenvalue one more.
     steps = trips(simplify(most * n * (n + 1)))
-    t, q, bottom, _, _ = loop(b, steps, known(n > 0), start, step, 512)
+    t, q, _, bottom, _, _ = loop(b, steps, known(n > 0), start, step, 512)
     info = b.compute(
         [count],
         int64,
@@ -85,17 +87,35 @@ def schur(b: Builder, h: AnyTensor, z: AnyTensor) -> Schur:
     return Schur(t, q, info)
 
 
-def _tops(b: Builder, h: AnyTensor, bottom: Tensor) -> Tensor:
+def _tops(b: Builder, h: AnyTensor, bottom: Tensor, place: Tensor, before: Tensor) -> Tensor:
     """The first row of the window that ends at `bottom`: left of its diagonal there is as good as
-    nothing."""
-    count, n, _ = h.shape
+    nothing. It stays what it was (`before`) until the bulge of an iteration is out."""
+    (count,) = bottom.shape
     window = Window(h, bottom, bottom, bottom)
 
     def top(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         inside = binary("and", r[0] > 0, r[0] <= body.read(bottom, i, int64))
         return select(binary("and", inside, _is_small(body, window, i[0], r[0])), r[0], const(0))
 
-    return b.reduce([count], [n], int64, "max", top)
+    found = b.reduce([count], [_searched(b, bottom, place)], int64, "max", top)
+
+    def kept(body: Body, i: list[Expr]) -> Expr:
+        old, new = (body.read(t, i, int64) for t in (before, found))
+        return select(binary("ge", body.read(place, i, int64), 0), old, new)
+
+    return b.compute([count], int64, kept)
+
+
+def _searched(b: Builder, bottom: Tensor, place: Tensor) -> Expr:
+    """How many rows of the matrices a search goes through where an iteration is to begin: 0 while
+    bulges are on their way."""
+
+    def rows(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        moves = binary("ge", body.read(place, r, int64), 0)
+        return select(moves, const(0), body.read(bottom, r, int64) + 1)
+
+    most = b.reduce([], bottom.shape, int64, "max", rows)
+    return b.size(b.scalar_of(b.scalar_operand(b.item(most))))
 
 
 def _is_small(body: Body, w: Window, k: Expr, row: Expr) -> Expr:
@@ -155,7 +175,8 @@ class _Step:
             begins = binary("and", inside, self.shift.may_start(body, i[0], r[0]))
             return select(begins, r[0], top)
 
-        starts = self.b.reduce([self.count], [self.n], int64, "max", start)
+        rows = _searched(self.b, self.window.bottom, self.place)
+        starts = self.b.reduce([self.count], [rows], int64, "max", start)
 
         def first(body: Body, i: list[Expr]) -> Expr:
             place = body.read(self.place, i, int64)
