@@ -28,7 +28,6 @@ from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, var
-from tensorscript.dialects.te.lists import BindOp, InvokeOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -43,9 +42,9 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.te.rewriting import loads, substitute, walk
 from tensorscript.dialects.tg.ops import identity
-from tensorscript.dialects.walks import walk_ops
-from tensorscript.lowering.te.nest import expressions
 
+from ..te.names import Names
+from ..te.nest import expressions
 from ..te.rebuild import copy_all, substituting
 from .if_convert import INTEGER_DIVISIONS, if_convert
 from .recurrence import recurrence
@@ -85,26 +84,6 @@ def vectorize_iterations(func: FuncOp, vector_bytes: int) -> bool:
     names = Names(func)
     lanes = REGISTERS * vector_bytes // _LANE_BYTES
     return _inside(func.block, lambda found: _vectorized(found, lanes, names), names)
-
-
-class Names:
-    """Makes names that are not taken in a function."""
-
-    def __init__(self, func: FuncOp) -> None:
-        self.taken = {p.name for p in func.params}
-        for op in walk_ops(func):
-            match op:
-                case LetOp() | VarOp() | ForOp() | InvokeOp():
-                    self.taken.add(op.var)
-                case AllocOp() | BindOp():
-                    self.taken.add(op.buffer.name)
-
-    def fresh(self, stem: str) -> str:
-        name, number = stem, 1
-        while name in self.taken:
-            name, number = f"{stem}_{number}", number + 1
-        self.taken.add(name)
-        return name
 
 
 def _inside(block: Block, rewrite: Callable[[_Loop], list[Operation]], names: Names) -> bool:

@@ -47,6 +47,7 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.walks import walk_ops
 
+from ..te.names import unused
 from ..te.nest import detach, expressions, function_ranges
 from .counting import Counting, assigned_in, counting
 
@@ -104,9 +105,12 @@ class _Names:
     def _note(self, op: Operation) -> None:
         match op:
             case VarOp():
+                self.taken.add(op.var)
                 self.mutable.add(op.var)
             case LetOp() | InvokeOp() | ForOp() if op.var:
-                (self.mutable if op.var in self.values else self.taken).add(op.var)
+                if op.var in self.values:
+                    self.mutable.add(op.var)
+                self.taken.add(op.var)
                 self.values[op.var] = op
             case AllocOp() | BindOp():
                 self.taken.add(op.buffer.name)
@@ -132,11 +136,7 @@ class _Names:
         detach(op)
 
     def fresh(self, stem: str) -> str:
-        name, number = stem, 1
-        while name in self.taken | self.mutable:
-            name, number = f"{stem}_{number}", number + 1
-        self.taken.add(name)
-        return name
+        return unused(stem, self.taken)
 
 
 # --- lists that keep their length ---------------------------------------------------------------

@@ -31,9 +31,9 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.walks import walk_ops
 
+from ..te.names import Names
 from ..te.nest import detach
 from .counting import counting
-from .iterations import Names
 
 
 def lists_read(func: FuncOp) -> None:

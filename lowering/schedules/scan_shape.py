@@ -39,10 +39,11 @@ from tensorscript.dialects.te.rewriting import loads, replaced, substitute, tran
 from tensorscript.dialects.walks import walk_ops
 
 from ..te.affine import coefficient, known
+from ..te.names import Names
 from ..te.rebuild import copy_all
 from .counting import Counting, counting
 from .if_convert import if_convert
-from .iterations import Names, is_slow
+from .iterations import is_slow
 from .linear_recurrence import LinearRecurrence, linear_recurrence
 from .scan_safety import Read, facts_apart, same
 

@@ -46,8 +46,8 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.walks import walk_ops
 
+from ..te.names import Names
 from ..te.rebuild import copy_all, substituting
-from .iterations import Names
 from .linear_recurrence import LinearRecurrence
 from .scan_safety import throughout
 from .scan_shape import LEAST_LANES, Memory, Scan, scan_of

@@ -18,6 +18,8 @@ from tensorscript.dialects.te.ranges import SIZE, Interval, Prover, inside_loop
 from tensorscript.dialects.te.rewriting import substitute, transform
 from tensorscript.dialects.walks import walk_ops
 
+from .names import unused
+
 
 def function_ranges(func: FuncOp) -> dict[str, Interval]:
     """Sizes that shape the parameters are >= 0; other scalars are unknown data."""
@@ -64,12 +66,7 @@ class Nest:
 
     def fresh(self, name: str) -> str:
         """`name`, or `name_2`, `name_3`... where it is taken; reserves it."""
-        chosen, number = name, 1
-        while chosen in self.names:
-            number += 1
-            chosen = f"{name}_{number}"
-        self.names.add(chosen)
-        return chosen
+        return unused(name, self.names, first=2)
 
     def enclosing(self, op: Operation) -> list[ForOp]:
         """The loops around `op`, outermost first."""

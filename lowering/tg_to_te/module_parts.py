@@ -17,6 +17,7 @@ from tensorscript.dialects.te.ops import ConstantOp, ForOp, FuncOp, StoreOp
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import TensorType
 
+from ..te.names import unused
 from .kernel import lower_kernel
 
 
@@ -25,25 +26,7 @@ def identifier(name: str, taken: set[str]) -> str:
     base = re.sub(r"\W", "_", name) or "x"
     if base[0].isdigit() or keyword.iskeyword(base) or base in ("inf", "nan"):
         base = "_" + base
-    unique = f"{base}_{_free_number(base, taken)}" if base in taken else base
-    taken.add(unique)
-    return unique
-
-
-def _free_number(base: str, taken: set[str]) -> int:
-    """A number that no taken name has behind `base`: the first one where they are taken in order,
-    found in logarithmic time."""
-    free = 1
-    while f"{base}_{free}" in taken:
-        free *= 2
-    last = free // 2
-    while free - last > 1:
-        middle = (last + free) // 2
-        if f"{base}_{middle}" in taken:
-            last = middle
-        else:
-            free = middle
-    return free
+    return unused(base, taken)
 
 
 def tensor_type(value: SSAValue) -> TensorType:
