@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.rewriting import loads, substitute
 from tensorscript.dialects.tg.ops import (
@@ -35,8 +36,10 @@ from tensorscript.dialects.walks import walk_ops
 from .bodies import operand_number, telling
 from .fuse_cpu import kernel_of, product
 
-BLOCK = 2048
-"""Places that are tested before what is there is read: 16 KiB of 64 bits."""
+BLOCK_BYTES = 1 << 14
+"""Of places that are tested before what is there is read: half of a first cache of 32 KiB, as
+small as there are; what is read and written goes through the other half."""
+BLOCK = BLOCK_BYTES // int64.itemsize
 LEAST_BLOCKS = 4
 """Blocks from which on one walk is worth more than two kernels cost."""
 
