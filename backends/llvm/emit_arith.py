@@ -128,6 +128,10 @@ def _max(site: Site, a: str, b: str) -> str:
     return _extremum(site, a, b, False)
 
 
+def _greater(site: Site, a: str, b: str) -> str:
+    return _better(site, a, b, less=False)
+
+
 def _bitwise(opcode: str) -> Callable[[Site, str, str], str]:
     return lambda site, a, b: site.op(opcode, a, b)
 
@@ -165,6 +169,7 @@ def compare(site: Site, op: str, a: str, b: str) -> str:
 
 BINARY: dict[str, Callable[[Site, str, str], str]] = {
     "add": _add, "sub": _sub, "mul": _mul, "div": _div, "min": _min, "max": _max,
+    "greater": _greater,
     "and": _bitwise("and"), "or": _bitwise("or"), "xor": _bitwise("xor"), "shl": _shl, "shr": _shr,
 }  # fmt: skip
 
@@ -177,7 +182,7 @@ def identity(combiner: str, dtype: DType) -> object:
         return 1
     if combiner == "and":
         return True if dtype is bool_ else -1 if dtype.signed else 2**dtype.bits - 1
-    low = combiner == "max"
+    low = combiner in ("max", "greater")
     if dtype.is_floating_point:
         return float("-inf") if low else float("inf")
     if dtype is bool_:
@@ -192,7 +197,7 @@ def horizontal(site: Site, combiner: str, value: str) -> str:
     element = register_type(site.dtype)
     tail = suffix(element, site.lanes)
     if site.dtype.is_floating_point:
-        if combiner in ("min", "max"):
+        if combiner in ("min", "max", "greater"):
             return _float_extremum(site, combiner, value)
         start = splat(site.dtype, 1, -0.0 if combiner == "add" else 1.0)
         name = f"llvm.vector.reduce.f{combiner}.{tail}"
@@ -226,9 +231,12 @@ def _float_extremum(site: Site, combiner: str, value: str) -> str:
     while size > 1:
         half = Site(code, dtype, size // 2)
         low, high = _halves(half, vector_of(element, size), value)
-        has_nan = has_nan or _any(half, half.test("uno", low, high))
+        if combiner != "greater":
+            has_nan = has_nan or _any(half, half.test("uno", low, high))
         value = _better(half, low, high, combiner == "min")
         size = half.lanes
+    if combiner == "greater":
+        return value
     nan = splat(dtype, 1, float("nan"))
     return code.let(f"select i1 {has_nan}, {element} {nan}, {element} {value}")
 

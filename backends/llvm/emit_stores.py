@@ -159,7 +159,7 @@ def combine(context: Context, dtype: DType, lanes: int, combiner: str, old: str,
     """One step of a reduction; float sums may be reordered unless the module is strict."""
     loose = not context.options.strict
     site = Site(context.code, dtype, lanes, loose, REORDERED if loose else "")
-    if combiner in ("min", "max"):
+    if combiner in ("min", "max", "greater"):
         old, new = new, old  # an extremum tests its first operand for NaN: off the chain of results
     made = BINARY[combiner](site, old, new)
     return round_result(context.code, dtype, lanes, made) if is_half(dtype) else made

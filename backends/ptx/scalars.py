@@ -147,7 +147,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
         "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "copysign", "nextafter", "hypot")},
     **{name: _over_numpy(getattr(np, f"arc{name[1:]}")) for name in (
         "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
-    "decay": _over_numpy(np.exp),
+    "decay": _over_numpy(np.exp), "decay2": _over_numpy(np.exp2),
     "rsqrt": lambda x: _divide(1.0, _library(np.sqrt, x)), "sigmoid": _sigmoid, "erf": _erf,
     "gelu": _gelu, "erfc": math.erfc, "round": _over_numpy(np.rint), "abs": abs,
     "fma": lambda a, b, c: a * b + c, "muladd": lambda a, b, c: a * b + c,

@@ -17,7 +17,7 @@ from .expr_parse import parse
 from .expr_text import text
 from .syntax import HeadOp, match_head
 
-COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
+COMBINERS = ("add", "mul", "min", "max", "greater", "and", "or", "xor")
 
 
 @irdl_op_definition
@@ -217,6 +217,8 @@ class UpdateOp(_Access):
     def verify_(self) -> None:
         if self.combiner not in COMBINERS:
             raise VerifyException(f"unknown combiner {self.combiner}")
+        if self.combiner == "greater" and not self.value.dtype.is_floating_point:
+            raise VerifyException(f"greater joins floats, not {self.value.dtype.short}")
 
     def head(self) -> str:
         return f"{self._target()} {self.combiner}= {text(self.value)}"

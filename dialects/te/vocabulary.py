@@ -7,7 +7,9 @@ ARITHMETIC = {
     "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
 }  # fmt: skip
 COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
-NAMED_BINARY = ("min", "max", "pow", "truncdiv", "truncmod")
+NAMED_BINARY = ("min", "max", "greater", "pow", "truncdiv", "truncmod")
+"""`min` and `max` give NaN where one operand is. `greater(a, b)` is a where a > b, else b: one
+instruction of x86, which leaves NaN out as a reduction, for whoever sees it in another way."""
 UNARY_MATH = (
     "exp",
     "exp2",
@@ -42,6 +44,7 @@ MATH_FUNCTIONS = frozenset(
     [
         *UNARY_MATH,
         "decay",
+        "decay2",
         "gelu",
         "floor",
         "ceil",
@@ -61,6 +64,6 @@ MATH_FUNCTIONS = frozenset(
     ]
 )
 """Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool.
-`decay(x)` is e^x where x is no more than 0. `fma(a, b, c)` is a * b + c rounded once; `muladd` is
-rounded once or twice, whichever is faster: plain sums and products are rounded as a program that
-has both sees them."""
+`decay(x)` is e^x and `decay2(x)` 2^x where x is no more than 0. `fma(a, b, c)` is a * b + c rounded
+once; `muladd` is rounded once or twice, whichever is faster: plain sums and products are rounded as
+a program that has both sees them."""

@@ -21,8 +21,8 @@ def identity(combiner: str, dtype: DType) -> Expr:
     if combiner in ("and", "or", "xor"):
         full = True if dtype is bool_ else -1 if dtype.signed else (1 << dtype.bits) - 1
         return const(full if combiner == "and" else 0, dtype)
-    if combiner in ("min", "max"):
-        low = combiner == "max"
+    if combiner in ("min", "max", "greater"):
+        low = combiner != "min"
         if dtype.is_floating_point:
             return const(float("-inf") if low else float("inf"), dtype)
         if dtype is bool_:

@@ -6,7 +6,7 @@ for each head and block of queries (parallel):
         pack K into panels kp[j / NR][r][NR], V into panels vp[d / NV][j][NV] (unless V is dense)
         for each panel of MR queries:
             sc[MR][keys]  = panel of Q times kp                       (tiles in registers)
-            m' = max(m, max sc);  sc = exp(sc - m');  c = exp(m - m');  l = l * c + sum sc
+            m' = max(m, max sc);  sc = 2^((sc - m') f);  c = 2^((m - m') f);  l = l * c + sum sc
                                                     (all rows at once: `attention_rows.py`)
             acc[MR][NV]   = acc * c + sc times vp                     (tiles in registers)
     out = acc * r(l)
@@ -15,6 +15,9 @@ The scores of a panel stay in the first cache, packed keys and values in the sec
 all scores exists. After Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018),
 and Dao et al., "FlashAttention" (2022). Where one block holds all keys there is nothing to carry
 from one to the next, and the second product's tile is scaled and stored straight away.
+
+What scales the scores alone waits until their maximum was subtracted: f is that and log2(e). The
+maxima leave NaN out, which the powers and so the sums of their rows have anyway.
 
 Rows beyond the last query repeat it, and are not stored; keys beyond the last one are zeros that
 the softmax does not reach.
@@ -25,7 +28,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import make_buffer
-from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, select, var
+from tensorscript.dialects.te.expr import Expr, binary, call, const, load, mul, select, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     ForOp,
@@ -36,16 +39,16 @@ from tensorscript.dialects.te.ops import (
     UpdateOp,
 )
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
-from tensorscript.dialects.tg.ops import identity
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map, vectorize_reduction
 from .attention_rows import PartsOfRows
-from .attention_shape import Attention
+from .attention_shape import Attention, scale_of
 from .attention_tile import UNKNOWN_KEYS, AttentionBlocking
 from .contraction_pack import RowPacker
 from .contraction_tile import ceil_div
 
+LOG2E = 1.4426950408889634
 TASK_WORK = 1 << 19
 """Multiply-adds worth handing to another thread, about 10 us."""
 
@@ -91,6 +94,9 @@ class _Tiled:
         self.single = self.key_blocks.is_int(1)
         self.columns = min(self.tile.columns, -(-self.width // self.lanes) * self.lanes)
         self.value_panels = -(-self.width // self.columns)
+        factor = scale_of(a)
+        self.score = a.score if factor is None else None
+        self.exponent = const(LOG2E * (1 if factor is None else factor), self.dtype)
         self.visible = _visible(a.score, self.row, self.key)
         self.dense_values = self._values_are_dense()
         self.parts = PartsOfRows(self.tile.rows, self.lanes, self.dtype)
@@ -167,7 +173,7 @@ class _Tiled:
         rows = self.most_panels * self.parts.padded
         places = (
             ("acc", size, zero),
-            ("tops", rows, identity("max", self.dtype)),
+            ("tops", rows, self.a.floor),
             ("sums", rows, zero),
         )
         out: Statements = []
@@ -210,7 +216,7 @@ class _Tiled:
 
     def _panel(self) -> Statements:
         rows = self.tile.rows
-        frame: dict[str, tuple[int, ...]] = {"sc": (rows, self.block_keys)}
+        frame: dict[str, tuple[int, ...]] = {"sc": (rows, self.block_keys + self.lanes)}
         frame |= dict.fromkeys(("peaks", "scale"), (self.parts.padded,))
         lets, seen = _named("seen", self._keys_here(self.first + (rows - 1)))
         work: Statements = [
@@ -218,7 +224,7 @@ class _Tiled:
             *self._pack_queries(),
             ForOp("jq", ceil_div(seen, self.tile.columns), self._scores()),
             ForOp("im", rows, self._maxima(seen)),
-            *self.parts.finish("m", "max", self._peak),
+            *self.parts.finish("m", "greater", self._peak),
             ForOp("ie", rows, self._powers(seen)),
             *self.parts.finish("e", "add", self._scale),
             ForOp("dq", self.value_panels, self._values(seen)),
@@ -257,40 +263,38 @@ class _Tiled:
 
     def _maxima(self, seen: Expr) -> Statements:
         """The scores of one row mapped, and their maximum in parts."""
-        a, dtype, i, j = self.a, self.dtype, var("im"), var("jm")
+        dtype, i, j = self.dtype, var("im"), var("jm")
         score = load("sc", [i, j], dtype)
-        body: Statements = [UpdateOp("parts", [i], "max", score)]
-        if a.score is not None:
+        body: Statements = [UpdateOp("parts", [i], "greater", score)]
+        if self.score is not None:
             row = binary("min", self.first + i, self.n - 1)
-            mapped = substitute(a.score, {self.row: row, self.key: self.start + j})
-            value = replace_loads(mapped, lambda n: score if n.value == a.scores else None)
+            mapped = substitute(self.score, {self.row: row, self.key: self.start + j})
+            value = replace_loads(mapped, lambda n: score if n.value == self.a.scores else None)
             body = [
                 LetOp("score", value),
                 StoreOp("sc", [i, j], var("score", dtype)),
-                UpdateOp("parts", [i], "max", var("score", dtype)),
+                UpdateOp("parts", [i], "greater", var("score", dtype)),
             ]
         return vectorize_reduction(ForOp("jm", seen, body), 2 * self.lanes, self.lanes)
 
     def _peak(self, row: Expr, most: Expr) -> Statements:
-        """A row's maximum over all keys so far."""
-        if not self.single:
-            most = binary("max", self._old("tops", row), most)
-        return [StoreOp("peaks", [row], most)]
+        """A row's maximum over all keys so far, a number also where it sees none."""
+        old = self.a.floor if self.single else self._old("tops", row)
+        return [StoreOp("peaks", [row], binary("greater", most, old))]
 
     def _power(self, score: Expr, high: Expr) -> Expr:
-        values = {self.a.mapped: score, self.a.top: high}
-        return replace_loads(self.a.power, lambda n: values.get(str(n.value)))
+        return call("decay2", (score - high) * self.exponent)
 
     def _powers(self, seen: Expr) -> Statements:
         """One row of scores to powers, and their sum in parts."""
         dtype, i, j = self.dtype, var("ie"), var("je")
-        power = self._power(load("sc", [i, j], dtype), load("peaks", [i], dtype))
         powers: Statements = [
-            LetOp("power", power),
+            LetOp("power", self._power(load("sc", [i, j], dtype), var("high", dtype))),
             StoreOp("sc", [i, j], var("power", dtype)),
             UpdateOp("parts", [i], "add", var("power", dtype)),
         ]
         return [
+            LetOp("high", load("peaks", [i], dtype)),
             *vectorize_reduction(ForOp("je", seen, powers), self.powers, self.lanes),
         ]
 
@@ -299,10 +303,9 @@ class _Tiled:
         if self.single:
             return [StoreOp("scale", [row], self._inverse(part))]
         scale, high = var("less", self.dtype), load("peaks", [row], self.dtype)
-        old = binary("max", self._old("tops", row), _floor(self.a.power))
         place = [var("ip"), row]
         return [
-            LetOp("less", self._power(old, high)),
+            LetOp("less", self._power(self._old("tops", row), high)),
             StoreOp("scale", [row], scale),
             StoreOp("tops", place, high),
             StoreOp("sums", place, self._old("sums", row) * scale + part),
@@ -370,11 +373,6 @@ class _Tiled:
         left = self.n - first - panel * self.tile.rows
         rows = ForOp("iw2", binary("min", const(self.tile.rows), left), [by, *copy])
         return ForOp("io", self._panels(), [rows])
-
-
-def _floor(power: Expr) -> Expr:
-    """The number that stands for a maximum of -inf, in exp(x - max(m, number))."""
-    return power.args[0].args[1].args[1]
 
 
 def tiled_attention(func: FuncOp, a: Attention, *blocking: int) -> list[Operation]:

@@ -15,6 +15,7 @@ for b.. { for i {                                         batch, row
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -33,7 +34,7 @@ class Attention:
     Attributes:
         q, k, v: the factors, at (row, depth), (key, depth), (key, column).
         score: x at (row, key), in which the scores stand as a load of `scores`; None for s itself.
-        power: e, in which x stands as a load of `mapped` and m as one of `top`.
+        floor: the lowest number, which stands for a maximum of -inf.
         inverse: r, in which l stands as a load of `total`.
         result: the store of o, in which u and r stand as loads of `values` and `inverse_name`.
     """
@@ -47,12 +48,10 @@ class Attention:
     k: Expr
     v: Expr
     score: Expr | None
-    power: Expr
+    floor: Expr
     inverse: Expr
     result: StoreOp
     scores: str
-    mapped: str
-    top: str
     total: str
     values: str
     inverse_name: str
@@ -78,6 +77,11 @@ def recognise_attention(func: FuncOp) -> Attention | None:
     if power is None or result is None or not isinstance(inverse, StoreOp):
         return None
     batch, row = loops[:-1], loops[-1]
+    floor = _floor(
+        power.store.value, (mapped.store if mapped else scores.update).buffer, top.buffer
+    )
+    if floor is None:
+        return None
     q, k = _factors(scores.update, row.var, scores.outer.var)
     e, v = _factors(values.update, "", values.outer.var)
     if q is None or k is None or v is None or e is None or e.op != "load":
@@ -94,13 +98,36 @@ def recognise_attention(func: FuncOp) -> Attention | None:
         _axis(row), _axis(scores.outer), _axis(scores.inner), _axis(values.outer),
         q, k, at_key(v, values.inner.var),
         None if mapped is None else at_key(mapped.store.value, mapped.loop.var),
-        at_key(power.store.value, power.loop.var),
+        floor,
         inverse.value,
         _result_at(result, column),
         scores.update.buffer,
-        scores.update.buffer if mapped is None else mapped.store.buffer,
-        top.buffer, total.buffer, values.update.buffer, inverse.buffer,
+        total.buffer, values.update.buffer, inverse.buffer,
     )  # fmt: skip
+
+
+def scale_of(a: Attention) -> float | None:
+    """The positive number that x is of s, 1 where it is s; None where it is more than that."""
+    if a.score is None:
+        return 1.0
+    if a.score.op != "mul":
+        return None
+    factors = sorted(a.score.args, key=lambda e: e.is_const)
+    if factors[0].op != "load" or factors[0].value != a.scores or not factors[1].is_const:
+        return None
+    factor = float(str(factors[1].value))
+    return factor if 0 < factor < math.inf else None
+
+
+def _floor(power: Expr, scores: str, top: str) -> Expr | None:
+    """The number in `decay(x - max(m, number))`; None if a power has another form."""
+    if power.op != "call" or power.value != "decay" or power.args[0].op != "sub":
+        return None
+    x, shift = power.args[0].args
+    if x.op != "load" or x.value != scores or shift.op != "max":
+        return None
+    m, number = shift.args
+    return number if m.op == "load" and m.value == top and number.is_const else None
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ _COMBINE: dict[str, Callable[[Value, Value], Value]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "min": lambda a, b: a if a != a or a < b else b,
     "max": lambda a, b: a if a != a or a > b else b,
+    "greater": lambda a, b: a if a > b else b,
     "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b,
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
@@ -88,6 +89,7 @@ _CALL: dict[str, Callable[..., Value]] = {
     "round": lambda x: float(round(x)), "abs": abs, "floor": math.floor, "ceil": math.ceil,
     "trunc": math.trunc, "signbit": lambda x: math.copysign(1.0, x) < 0,
     "fma": lambda a, b, c: a * b + c, "muladd": lambda a, b, c: a * b + c, "decay": math.exp,
+    "decay2": math.exp2,
     "gelu": lambda x: 0.5 * x * (1.0 + math.erf(x / math.sqrt(2.0))),
 }  # fmt: skip
 

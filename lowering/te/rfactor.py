@@ -42,7 +42,7 @@ def identity(combiner: str, dtype: DType) -> Expr:
     Raises:
         KeyError: unknown combiner.
     """
-    if combiner in ("min", "max") and dtype.is_floating_point:
+    if combiner in ("min", "max", "greater") and dtype.is_floating_point:
         return const(math.inf if combiner == "min" else -math.inf, dtype)
     if combiner in ("min", "max", "and") and dtype is not bool_:
         info = np.iinfo(dtype.numpy)

@@ -73,7 +73,7 @@ CALLS: dict[str, Callable[..., Array]] = {
     "round": np.round, "abs": np.abs, "atan2": np.arctan2, "hypot": np.hypot,
     "copysign": np.copysign, "nextafter": np.nextafter, "isnan": np.isnan, "isinf": np.isinf,
     "isfinite": np.isfinite, "signbit": np.signbit, "fma": lambda a, b, c: a * b + c,
-    "muladd": lambda a, b, c: a * b + c, "decay": np.exp,
+    "muladd": lambda a, b, c: a * b + c, "decay": np.exp, "decay2": np.exp2,
 }  # fmt: skip
 """What the functions of expressions compute."""
 

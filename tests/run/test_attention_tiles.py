@@ -221,6 +221,61 @@ def test_nan_stays_in_its_row() -> None:
     check(plain, reference(q, k, v), q, k, v)
 
 
+@pytest.mark.parametrize("cpu", ["", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("keys", [30, 900])
+def test_special_scores(keys: int, cpu: str) -> None:
+    """NaN of a key is in all rows, of a query in its own; so is infinity less infinity."""
+    plain_q, plain_k, v = operands((20, keys, 64, 64))
+    for place, special in ((0, np.nan), (keys - 1, np.nan), (1, np.inf), (keys - 2, -np.inf)):
+        q, k = plain_q.copy(), plain_k.copy()
+        k[place, 2], q[4, 3] = special, np.nan
+        q[:, 2] = np.where(np.arange(20) % 2, 1, -1)
+        with np.errstate(invalid="ignore"):
+            wanted = reference(q, k, v)
+        assert np.isnan(wanted[4]).all()
+        found = ts.compile(plain, (q, k, v), cpu=cpu, fallback="error")(q, k, v)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("keys", [30, 900])
+def test_rows_hidden_by_the_lowest_number_weigh_all_keys_alike(keys: int) -> None:
+    q, k, v = operands((20, keys, 64, 64))
+    mask = np.zeros((20, keys), np.float32)
+    mask[3], mask[5, 1:] = np.finfo(np.float32).min, np.finfo(np.float32).min
+    wanted = reference(q, k, v)
+    wanted[3], wanted[5] = v.astype("f8").mean(0), v[0]
+    check(under_mask, wanted, q, k, v, mask)
+
+
+def scaled_up(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, scale=3.5)
+
+
+def scaled_down(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, scale=-0.7)
+
+
+@pytest.mark.parametrize(
+    ("program", "scale"), [(scaled_up, 3.5), (scaled_down, -0.7), (without_scale, 1)]
+)
+@pytest.mark.parametrize("keys", [60, 700])
+def test_a_positive_scale_is_the_power_s(
+    program: Callable[..., ts.Tensor], scale: float, keys: int
+) -> None:
+    q, k, v = operands((2, 50, keys, 99, 64))
+    q /= 16
+    scheduled = ts.compile(program, (q, k, v), fallback="error").ir("scheduled")
+    assert ("te.let score" in scheduled) == (scale < 0)
+    assert "greater= " in scheduled and "decay2(" in scheduled
+    check(program, reference(q, k, v, scale=scale), q, k, v)
+
+
+def test_a_row_that_sees_one_key_is_its_value() -> None:
+    q, k, v = operands((3, 50, 50, 32, 32))
+    found = ts.compile(causal, (q, k, v), fallback="error")(q, k, v)
+    np.testing.assert_array_equal(found[:, 0], v[:, 0])
+
+
 def test_weights_that_leave_are_stored() -> None:
     q, k, v = operands((20, 30, 16, 16))
     compiled = ts.compile(with_its_weights, (q, k, v), fallback="error")

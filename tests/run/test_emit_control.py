@@ -40,7 +40,7 @@ def test_row_sum_with_vector_accumulators() -> None:
 
 
 @pytest.mark.parametrize("kind", ["serial", "vector"])
-@pytest.mark.parametrize("combiner", ["add", "mul", "min", "max"])
+@pytest.mark.parametrize("combiner", ["add", "mul", "min", "max", "greater"])
 def test_reductions_to_one_element(combiner: str, kind: str) -> None:
     x = np.random.default_rng(1).standard_normal(13).astype("f4")
     y = np.array([1], "f4")
@@ -49,7 +49,8 @@ def test_reductions_to_one_element(combiner: str, kind: str) -> None:
         te.update y[0] {combiner}= x.f32[v]
       }}
     }}"""
-    function = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}[combiner]
+    functions = {"add": np.add, "mul": np.multiply, "min": np.minimum}
+    function = functions.get(combiner, np.maximum)
     assert run_te(text, x, y) == 0
     np.testing.assert_allclose(y[0], function.reduce(x, initial=np.float32(1)), rtol=1e-5)
     if combiner in ("min", "max"):

@@ -59,6 +59,14 @@ def test_extremum_propagates_nan(op: str, kind: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_greater_gives_the_second_operand_beside_nan(kind: str, width: int) -> None:
+    a, b = values(kind, 8), values(kind, 8)[::-1].copy()
+    a[1], b[2] = np.nan, np.nan
+    check("greater(a@, b@)", [a, b], np.where(a > b, a, b), width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("kind", ["i8", "i4", "i2", "i1", "u1"])
 def test_integer_operators(kind: str, width: int) -> None:
     a = values(kind)

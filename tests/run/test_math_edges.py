@@ -85,6 +85,18 @@ def test_decay_is_exp_of_what_is_not_positive(dtype: str, lanes: int) -> None:
         np.testing.assert_array_equal(got, evaluate("exp", dtype, x, lanes=lanes, target=target))
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_decay2_is_exp2_of_what_is_not_positive(dtype: str) -> None:
+    edges = np.concatenate([SPECIAL, np.linspace(0, 1200, 8001), np.arange(200) / 16, [1e30]])
+    x = -np.abs(edges).astype(KINDS[dtype])
+    for target in (None, host()):
+        one = evaluate("decay2", dtype, x, lanes=1, target=target)
+        agree(one, np.exp2(x.astype(np.float64)))
+        for lanes in (2, 8, 16, 64):
+            got = evaluate("decay2", dtype, x, lanes=lanes, target=target)
+            np.testing.assert_array_equal(got, one)
+
+
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("fn", sorted(BINARY))

@@ -24,7 +24,7 @@ def _slowly(f: Callable[[float], float]) -> Callable[[Array], Array]:
 
 
 REFERENCE: dict[str, Callable[[Any], Any]] = {
-    "decay": np.exp,
+    "decay": np.exp, "decay2": np.exp2,
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
     "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "sin": np.sin, "cos": np.cos, "tan": np.tan,
@@ -37,12 +37,12 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "exp": (-100, 88), "exp2": (-148, 127.9), "expm1": (-20, 88), "tanh": (-10, 10),
     "sinh": (-88, 88), "cosh": (-88, 88), "sigmoid": (-80, 80), "sin": (-1e4, 1e4),
     "cos": (-1e4, 1e4), "tan": (-1e3, 1e3), "asin": (-1, 1), "acos": (-1, 1), "atan": (-20, 20),
-    "decay": (-100, 0), "erf": (-4.5, 4.5), "erfc": (-4, 9), "gelu": (-1, 9),
+    "decay": (-100, 0), "decay2": (-148, 0), "erf": (-4.5, 4.5), "erfc": (-4, 9), "gelu": (-1, 9),
 }  # fmt: skip
 LIMIT = {"gelu": 6.0, "sigmoid": 3.0, "rsqrt": 1.5, "erfc": 4.5, "atan": 1.5, "atan2": 1.5,
          "expm1": 1.4, "log2": 1.25, "log10": 1.25, "tan": 1.2}  # fmt: skip
 USUAL_LIMIT = 1.1
-TABLED = ("exp", "decay", "exp2", "sigmoid", "tanh", "erf", "gelu")
+TABLED = ("exp", "decay", "decay2", "exp2", "sigmoid", "tanh", "erf", "gelu")
 
 
 def samples(fn: str, dtype: str, count: int) -> NDArray[np.floating]:
@@ -97,7 +97,7 @@ def test_ulps_of_two_operands(fn: str, dtype: str) -> None:
 
 
 def theirs(torch: Any, fn: str, x: NDArray[np.floating]) -> NDArray[np.floating]:
-    name = {"decay": "exp"}.get(fn, fn)
+    name = {"decay": "exp", "decay2": "exp2"}.get(fn, fn)
     f = torch.nn.functional.gelu if fn == "gelu" else getattr(torch, name)
     result: NDArray[np.floating] = f(torch.from_numpy(x)).numpy()
     return result

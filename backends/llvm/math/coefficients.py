@@ -66,6 +66,19 @@ EXP2_STEP: dict[str, tuple[float, ...]] = {
         1.52533304263159e-05,
     ),
 }
+# (2^x - 1) / x from such a root to the next one, for steps that are rounded down.
+EXP2_ABOVE: dict[str, tuple[float, ...]] = {
+    "f32": (0.69314761422692815, 0.24018426360961867, 0.05666960507570413),
+    "f64": (
+        0.69314718055994701,
+        0.24022650695875134,
+        0.05550410868907101,
+        0.009618128310875846,
+        0.0013333697930311336,
+        0.00015390082104178543,
+        1.5920406386157452e-05,
+    ),
+}
 ROOTS: dict[str, tuple[float, ...]] = {
     dtype: tuple(2.0 ** (k / count) for k in range(count))
     for dtype, count in (("f32", 16), ("f64", 8))

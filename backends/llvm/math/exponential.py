@@ -1,4 +1,4 @@
-"""exp, decay, exp2, sigmoid.
+"""exp, decay, decay2, exp2, sigmoid.
 
 Argument reduction x = n ln2 + r with |r| <= ln2/2 and ln2 in two parts (Cody and Waite), or
 x log2(e) = n + f in the same way, a polynomial in r or f, then scaling by 2^n. Where registers are
@@ -9,8 +9,8 @@ tables n goes in steps of a 16th or an 8th, and a shorter polynomial is multipli
 from __future__ import annotations
 
 from .builder import Builder, Value
-from .coefficients import EXP2, EXP2_STEP, ROOTS
-from .registers import has_tables, lookup, scale
+from .coefficients import EXP2, EXP2_ABOVE, EXP2_STEP, ROOTS
+from .registers import floor_to_step, has_tables, lookup, scale
 
 LN2 = 0.6931471805599453
 LOG2E = 1.4426950408889634
@@ -71,6 +71,20 @@ def decay(b: Builder, x: Value) -> Value:
 def exp2(b: Builder, x: Value) -> Value:
     low, high = _EXP2_RANGE[b.dtype]
     return power_of_two(b, clamp(b, x, low, high))
+
+
+def decay2(b: Builder, x: Value) -> Value:
+    """2^x of x <= 0. Where scaling rounds its exponent down, a step that is rounded down as well
+    leaves x as it is for that, and -infinity needs no bound."""
+    low, _ = _EXP2_RANGE[b.dtype]
+    if not has_tables(b):
+        return power_of_two(b, b.select(x < low, low, x))
+    roots = ROOTS[b.dtype]
+    f, sum_bits = floor_to_step(b, x, len(roots), low)
+    root = lookup(b, "roots", roots, sum_bits)
+    power = b.fma(root * f, b.polynomial(f, EXP2_ABOVE[b.dtype]), root)
+    whole = b.steps_in(sum_bits, len(roots)).sar(len(roots).bit_length() - 1)
+    return scale(b, power, x, whole)
 
 
 def sigmoid(b: Builder, x: Value) -> Value:

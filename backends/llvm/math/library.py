@@ -27,6 +27,7 @@ Key = tuple[str, str, int]
 UNARY: dict[str, Unary] = {
     "exp": exponential.exp,
     "decay": exponential.decay,
+    "decay2": exponential.decay2,
     "exp2": exponential.exp2,
     "expm1": hyperbolic.expm1,
     "sigmoid": exponential.sigmoid,

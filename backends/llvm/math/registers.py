@@ -8,6 +8,8 @@ from .builder import Builder, Value, float_literal
 
 TABLE_BITS = 512
 """Of the registers that `lookup` takes tables from."""
+_DOWN, _AS_SET, _NO_EXCEPTIONS = 1, 4, 8
+"""How an instruction rounds: down, as the processor is set to; and that it reports nothing."""
 
 
 def _picks(lanes: Iterable[int]) -> str:
@@ -29,6 +31,38 @@ def scale(b: Builder, x: Value, n: Value, whole: Value) -> Value:
         return _scale_vectors(b, x, n)
     half = whole.sar(1)
     return x * b.power_of_two(half) * b.power_of_two(whole - half)
+
+
+def floor_to_step(b: Builder, x: Value, steps: int, low: float) -> tuple[Value, Value]:
+    """What x <= 0 has above its next lower multiple of 1/steps (a power of two), and the bits of a
+    number that has the multiple in steps as its lowest ones.
+
+    Below `low`, and of NaN, the bits are any; what -infinity has above is 0. Whole registers take
+    AVX-512's vreduceps and an addition that rounds down, others the same numbers by more steps.
+    """
+    magic = 1.5 * 2.0**b.mantissa / steps
+    width = TABLE_BITS // b.bits
+    if b.lanes % width:
+        x = b.select(x < low, low, x)
+        below = b.intrinsic("floor", x * steps) * (1 / steps)
+        return x - below, b.bits_of(below + magic)
+    ty, mask, kind = f"<{width} x {b.scalar}>", f"i{width}", "s" if b.dtype == "f32" else "d"
+    reduce = f"@llvm.x86.avx512.mask.reduce.p{kind}.512"
+    plus = f"@llvm.x86.avx512.add.p{kind}.512"
+    b.declarations[f"declare {ty} {reduce}({ty}, i32, {ty}, {mask}, i32)"] = None
+    b.declarations[f"declare {ty} {plus}({ty}, {ty}, i32)"] = None
+    number = f"splat ({b.scalar} {float_literal(magic, b.dtype)})"
+    rests, sums = [], []
+    for first in range(0, b.lanes, width):
+        part = _part(b, x, first, width)
+        control = (steps.bit_length() - 1) << 4 | _DOWN
+        rests.append(
+            b.emit(f"call {ty} {reduce}({ty} {part}, i32 {control}, {ty} zeroinitializer, "
+                   f"{mask} -1, i32 {_AS_SET})", "f").name
+        )  # fmt: skip
+        call = f"call {ty} {plus}({ty} {part}, {ty} {number}, i32 {_DOWN | _NO_EXCEPTIONS})"
+        sums.append(b.emit(call, "f").name)
+    return _joined(b, rests, width), b.bits_of(_joined(b, sums, width))
 
 
 def _scale_vectors(b: Builder, x: Value, n: Value) -> Value:
