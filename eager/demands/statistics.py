@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorscript.base.dtypes import WIDE_UNSIGNED, bfloat16, bool_
 from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..kernels.shapes import normal_dim
-from ..storage import TensorBase, array, promoted
+from ..storage import TensorBase, array, promoted, value
 from .words import Demand, each, require, sizes_of
 
 
 def _cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> None:
     observations = sizes_of(self)[-1] if sizes_of(self) else 1
-    for name, weights in (("fweights", fweights), ("aweights", aweights)):
-        if weights is None:
-            continue
+    given = {n: w for n, w in (("fweights", fweights), ("aweights", aweights)) if w is not None}
+    for name, weights in given.items():
         kind = "integral" if name == "fweights" else "floating point"
         require(
             array(weights).ndim < 2,
@@ -36,6 +37,13 @@ def _cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = N
             f"cov(): expected {name} to have the same numel as there are observations in the "
             f"input but got {count} != {observations}",
         )
+    for name, weights in given.items():
+        require(not (value(weights) < 0).any(), f"cov(): {name} cannot be negative")
+    both = [value(weights) for weights in given.values()]
+    require(
+        not both or bool(np.prod(both, axis=0).sum() != 0),
+        "cov(): weights sum to zero, can't be normalized",
+    )
 
 
 def _bincount(self: Any, *_: Any) -> None:

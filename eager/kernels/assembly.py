@@ -15,11 +15,8 @@ from ..storage import (
     Array,
     array,
     cast,
-    compute,
-    floating,
     make,
     promoted,
-    rounded,
     to_storage,
     value,
     wrap,
@@ -106,44 +103,6 @@ def combined(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return make(x[at], self.dtype)
 
 
-def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    """Covariances of the rows (variables); integer weights repeat columns, others weigh them."""
-    if array(self).ndim > 2:
-        raise OperatorError(
-            f"cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{array(self).ndim} dimensions"
-        )
-    for name, w in (("fweights", fweights), ("aweights", aweights)):
-        if w is not None and array(w).ndim > 1:
-            raise OperatorError(
-                f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
-                f"{array(w).ndim} dimensions"
-            )
-    if fweights is not None and not fweights.dtype.is_integral:
-        raise OperatorError(
-            "cov(): expected fweights to have integral dtype but got fweights with "
-            f"{fweights.dtype.word} dtype"
-        )
-    weights = [None if w is None else value(w) for w in (fweights, aweights)]
-    dtype = floating(self.dtype if aweights is None else promoted(self, aweights))
-    x = cast(self, dtype)
-    found = np.cov(x, ddof=correction, fweights=weights[0], aweights=weights[1], dtype=x.dtype)
-    return wrap(found, dtype)
-
-
-def corrcoef(self: Any) -> Any:
-    """Covariances over the products of deviations, each step in the dtype of the result."""
-    found = cov(self)
-    dtype, c = found.dtype, compute(found)
-    if not c.ndim:
-        return wrap(c / c, dtype)
-    spread = np.sqrt(np.diagonal(c).real)
-    c = rounded(rounded(c / spread[:, None], dtype) / spread, dtype)
-    if not dtype.is_complex:
-        return wrap(np.clip(c, -1, 1), dtype)
-    return wrap(np.clip(c.real, -1, 1) + 1j * np.clip(c.imag, -1, 1), dtype)
-
-
 KERNELS: dict[str, Kernel] = {
     "aten::slice_scatter": slice_scatter,
     "aten::select_scatter": select_scatter,
@@ -151,6 +110,4 @@ KERNELS: dict[str, Kernel] = {
     "aten::block_diag": block_diag,
     "aten::cartesian_prod": cartesian_prod,
     "aten::combinations": combined,
-    "aten::cov": cov,
-    "aten::corrcoef": corrcoef,
 }

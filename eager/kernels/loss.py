@@ -157,14 +157,21 @@ def _uniform(log_p: Array, at: Array, weight: Any, reduction: int, ignore: int, 
 def poisson_nll(
     self: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Any:
-    """`full` adds Stirling's approximation of log(target!)."""
+    """`full` adds Stirling's approximation of log(target!); every step rounds to half types."""
     dtype = floating(promoted(self, target))
     x, y = cast(self, dtype), cast(target, dtype)
-    out = np.exp(x) - y * x if log_input else x - y * np.log(x + x.dtype.type(eps))
+
+    def step(found: Array) -> Array:
+        return rounded(found.astype(x.dtype), dtype)
+
+    rate = np.exp(x) if log_input else x
+    log_rate = x if log_input else step(np.log(step(x + x.dtype.type(eps))))
+    out = step(step(rate) - step(y * log_rate))
     if full:
-        stirling = y * np.log(y) - y + 0.5 * np.log(2 * np.pi * y)
-        out = out + np.where(y > 1, stirling, 0)
-    return wrap(reduced(out.astype(x.dtype), reduction), dtype)
+        lower = step(step(y * step(np.log(y))) - y)
+        stirling = step(lower + step(0.5 * step(np.log(step(2 * np.pi * y)))))
+        out = step(out + np.where(y > 1, stirling, 0))
+    return wrap(reduced(out, reduction), dtype)
 
 
 def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Any:

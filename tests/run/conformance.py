@@ -70,7 +70,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("view_as_complex", "float16"): _LACKED,
     ("matrix_exp", "bfloat16"): _NAN,
     ("matrix_exp", "float16"): _NAN,
-    ("cov", "float64"): "PyTorch sums float32 weights in float32",
     **{(name, half): _ROUNDED for half in ("bfloat16", "float16") for name in (
         "grid_sampler_2d", "native_layer_norm", "nn.functional.grid_sample",
         "nn.functional.nll_loss", "nn.functional.poisson_nll_loss")},

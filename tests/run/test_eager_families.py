@@ -125,6 +125,9 @@ CASES: list[tuple[str, tuple[Any, ...]]] = [
     ("diagonal_scatter", (SQUARE[0], TALL[0, :4, 0])), ("block_diag", ([TALL[0], TALL[1]],)),
     ("cartesian_prod", ([TALL[0, 0], TALL[0, 1]],)), ("histc", (X, 5, -1, 1)),
     ("trapz.dx", (X, 0.5)), ("cov", (TALL[0],)), ("corrcoef", (TALL[0],)),
+    ("cov", (TALL[0].astype(np.float64), 2, np.array([1, 3, 2]), TALL[1, 0] ** 2)),
+    ("cov", (TALL[0].astype(np.float64), 1, None, TALL[1, 0] ** 2)),
+    ("cov", (SPECTRUM[0, 1], 0, None, SPECTRUM[0, 2].real ** 2)),
 ]  # fmt: skip
 
 
