@@ -12,6 +12,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import Array, array, cast, compute, floating, promoted, rounded, wrap
 from .activation import softmax_array
+from .cascade import cascade_sum
 from .shapes import check_broadcast
 
 Kernel = Callable[..., Any]
@@ -89,8 +90,9 @@ def bce_with_logits(
     return wrap(reduced(out, reduction), self.dtype)
 
 
-def _picked(x: Array, at: Array, weight: Any, reduction: int, ignore: int) -> Array:
-    """-x at the target class (dimension 1, or 0 of a vector), weighted, reduced."""
+def _picked(x: Array, at: Array, weight: Any, reduction: int, ignore: int, dtype: DType) -> Array:
+    """-x at the target class (dimension 1, or 0 of a vector), weighted, reduced; in half types
+    (`dtype`, of the tensor that `x` is of) every step rounds."""
     axis = 1 if x.ndim > 1 else 0
     at = at.reshape(()) if x.ndim == 1 else at
     classes = x.shape[axis]
@@ -102,16 +104,26 @@ def _picked(x: Array, at: Array, weight: Any, reduction: int, ignore: int) -> Ar
     found = np.take_along_axis(x, np.expand_dims(safe, axis), axis).squeeze(axis)
     w = np.ones(classes, x.dtype) if weight is None else compute(weight)
     scale = np.where(valid, w[safe], 0).astype(x.dtype)
-    out = np.where(valid, -found * scale, 0).astype(x.dtype)
-    if reduction == MEAN:
-        return np.asarray(np.divide(out.sum(dtype=x.dtype), scale.sum(dtype=x.dtype)))
-    return np.asarray(out.sum(dtype=x.dtype)) if reduction == SUM else out
+    out = rounded(np.where(valid, -found * scale, 0).astype(x.dtype), dtype)
+    if reduction == NONE:
+        return out
+    if dtype.itemsize > 2:
+        total, scales = out.sum(dtype=x.dtype), scale.sum(dtype=x.dtype)
+    else:
+        places = np.flatnonzero(valid)
+        total = cascade_sum(out[valid], places, at.size, dtype)
+        scales = rounded(np.asarray(places.size, x.dtype), dtype)
+        if weight is not None:
+            scales = cascade_sum(scale[valid], places, at.size, dtype)
+    return np.asarray(np.divide(total, scales) if reduction == MEAN else total)
 
 
 def nll_loss(
     self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
 ) -> Any:
-    return wrap(_picked(compute(self), array(target), weight, reduction, ignore_index), self.dtype)
+    dtype = self.dtype
+    x, at = compute(self), array(target)
+    return wrap(_picked(x, at, weight, reduction, ignore_index, dtype), dtype)
 
 
 def cross_entropy(
@@ -134,7 +146,8 @@ def cross_entropy(
             count = out.size if classes else np.nan  # PyTorch divides elements by classes
             return wrap(out.sum() / x.dtype.type(count), self.dtype)
         return wrap(reduced(out.astype(x.dtype), reduction), self.dtype)
-    hard = _picked(log_p, array(target), weight, reduction, ignore_index)
+    log_p = rounded(log_p, self.dtype)
+    hard = _picked(log_p, array(target), weight, reduction, ignore_index, self.dtype)
     if not smooth:
         return wrap(hard, self.dtype)
     return wrap((1 - smooth) * hard + smooth / classes * _uniform(

@@ -132,7 +132,9 @@ def layer_norm(
             f"Given normalized_shape={list(shape)}, expected input with shape "
             f"[*, {', '.join(map(str, shape))}], but got input of size{list(x.shape)}"
         )
-    out, _, _ = _standard(x, tuple(range(-len(shape), 0)), eps)
+    out, mean, scale = _standard(x, tuple(range(-len(shape), 0)), eps)
+    if self.dtype.itemsize == 2:  # x * scale is not rounded before -mean * scale is added
+        out = (x * scale.astype(np.float64) - mean * scale).astype(x.dtype)
     return wrap(_affine(out, weight, bias, shape), self.dtype)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -78,29 +79,40 @@ def _linear(image: Array, at: Sequence[Array], dtype: DType) -> Array:
     return out
 
 
-def _cubic_weights(t: Array) -> list[Array]:
+def _cubic_weights(t: Array, dtype: DType) -> list[Array]:
     a = _CUBIC_A
 
+    def step(found: Array) -> Array:
+        return rounded(np.asarray(found, t.dtype), dtype)
+
     def near(x: Array) -> Array:
-        return np.asarray(((a + 2) * x - (a + 3)) * x * x + 1, t.dtype)
+        inner = step(step((a + 2) * x) - (a + 3))
+        return step(step(step(inner * x) * x) + 1)
 
     def far(x: Array) -> Array:
-        return np.asarray(((a * x - 5 * a) * x + 8 * a) * x - 4 * a, t.dtype)
+        inner = step(step(step(a * x) - 5 * a) * x)
+        return step(step(step(inner + 8 * a) * x) - 4 * a)
 
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+    return [far(step(t + 1)), near(t), near(step(1 - t)), far(step(2 - t))]
 
 
-def _cubic(image: Array, at: Sequence[Array], padding: int, align: bool) -> Array:
+def _cubic(image: Array, at: Sequence[Array], padding: int, align: bool, dtype: DType) -> Array:
+    """Four cells of each of four rows, then the four rows; half types round at every step."""
     y, x = at
     fy, fx = np.floor(y), np.floor(x)
-    wy, wx = _cubic_weights(y - fy), _cubic_weights(x - fx)
-    out = np.zeros((*image.shape[:2], *y.shape[1:]), image.dtype)
+    wy, wx = (_cubic_weights(rounded(p - f, dtype), dtype) for p, f in ((y, fy), (x, fx)))
     height, width = image.shape[2:]
-    for i, j in product(range(4), repeat=2):
-        cells = [_placed(fy + (i - 1), height, padding, align, 2),
-                 _placed(fx + (j - 1), width, padding, align, 2)]  # fmt: skip
-        out += _fetch(image, cells) * (wy[i] * wx[j])[:, None]
-    return out
+    columns = [_placed(rounded(fx + j, dtype), width, padding, align, 2) for j in range(-1, 3)]
+
+    def weighed(parts: Iterable[Array], weights: Sequence[Array]) -> Array:
+        products = (rounded(p * w[:, None], dtype) for p, w in zip(parts, weights, strict=True))
+        return reduce(lambda total, part: rounded(total + part, dtype), products)
+
+    rows = []
+    for i in range(-1, 3):
+        row = _placed(rounded(fy + i, dtype), height, padding, align, 2)
+        rows.append(weighed((_fetch(image, [row, column]) for column in columns), wx))
+    return weighed(rows, wy)
 
 
 def grid_sampler(
@@ -126,7 +138,7 @@ def grid_sampler(
     if interpolation == BICUBIC:
         if n != 2:
             raise OperatorError("grid_sampler(): bicubic interpolation only supports 4D input")
-        return wrap(_cubic(image, raw, padding, align_corners), self.dtype)
+        return wrap(_cubic(image, raw, padding, align_corners, self.dtype), self.dtype)
     sizes = image.shape[2:]
     at = [_placed(p, s, padding, align_corners, n) for p, s in zip(raw, sizes, strict=True)]
     if interpolation == NEAREST:
