@@ -139,15 +139,8 @@ class World(LiveClasses):
             value, module = value._torchdynamo_inline, ""
         elif isinstance(value, types.FunctionType):
             value = prepared(value)
-        if value is None or isinstance(value, bool):
-            return Simple(em.constant(value, span))
-        if value is math.inf:  # the object, under whatever name
-            return Simple(em.constant(value, span))
-        if module == "math" and name in MATH_CONSTANTS:
-            return Simple(em.constant(MATH_CONSTANTS[name], span))
-        root = module.partition(".")[0]
-        if root in TORCH_ROOTS and name in ("inf", "nan", "pi", "e"):
-            return Simple(em.constant(MATH_CONSTANTS[name], span))
+        if (constant := _named_constant(value, em, span, module, name)) is not None:
+            return constant
         label = getattr(value, "__name__", "")
         if (name_of_class := context_class(value)) is not None:
             context = self.contexts.named_type(name_of_class)
@@ -170,22 +163,7 @@ class World(LiveClasses):
             except TypeError:
                 return Undefined(type(value).__name__)
         if isinstance(value, types.FunctionType | types.MethodType):
-            if value.__qualname__ == "boolean_dispatch.<locals>.fn":
-                return self._dispatch(value, em, span)
-            if modifier_of(value) in ("ignore", "unused"):
-                if is_variadic(value):  # nothing says what it takes: tensors
-                    return PythonValue(self.program, value, qualified_name(value))
-                return self.python_call(value)
-            if is_stub(value):
-                raise em.error(
-                    f'Implementation for the function "{qualified_name(value)}" is missing. Please '
-                    "make sure a definition is provided and defined after all overload "
-                    "declarations.",
-                    span,
-                )
-            if stubs := stubs_of(value):
-                return self._overloaded(value, stubs, em, span)
-            return self.function(value, em, span)
+            return self._python_function(value, em, span)
         if isinstance(value, types.BuiltinFunctionType):
             raise em.error(
                 f"Python builtin {value!r} is currently not supported in Torchscript", span
@@ -198,6 +176,30 @@ class World(LiveClasses):
         if callable(value):
             return self._stays(value)
         return Undefined(type(value).__name__)
+
+    def _python_function(
+        self, fn: types.FunctionType | types.MethodType, em: FunctionEmitter, span: Span | None
+    ) -> Sugared:
+        """A function of the program, compiled unless its decorators leave it to Python.
+
+        Raises:
+            UserError: declarations of overloads alone.
+        """
+        if fn.__qualname__ == "boolean_dispatch.<locals>.fn":
+            return self._dispatch(fn, em, span)
+        if modifier_of(fn) in ("ignore", "unused"):
+            if is_variadic(fn):  # nothing says what it takes: tensors
+                return PythonValue(self.program, fn, qualified_name(fn))
+            return self.python_call(fn)
+        if is_stub(fn):
+            raise em.error(
+                f'Implementation for the function "{qualified_name(fn)}" is missing. Please make '
+                "sure a definition is provided and defined after all overload declarations.",
+                span,
+            )
+        if stubs := stubs_of(fn):
+            return self._overloaded(fn, stubs, em, span)
+        return self.function(fn, em, span)
 
     def _stays(self, value: Callable[..., object]) -> Sugared:
         """An object that Python calls; one around a function (`lru_cache`) takes what that does."""
@@ -315,6 +317,19 @@ class World(LiveClasses):
             for n, t in zip(type_.field_names, type_.elements, strict=True)
         )
         return Signature(cls.__name__, formals, ())
+
+
+def _named_constant(
+    value: object, em: FunctionEmitter, span: Span | None, module: str, name: str
+) -> Simple | None:
+    """A constant that is one as an object, or by the name it has in its module."""
+    if value is None or isinstance(value, bool) or value is math.inf:
+        return Simple(em.constant(value, span))
+    root = module.partition(".")[0]
+    of_torch = root in TORCH_ROOTS and name in ("inf", "nan", "pi", "e")
+    if of_torch or (module == "math" and name in MATH_CONSTANTS):
+        return Simple(em.constant(MATH_CONSTANTS[name], span))
+    return None
 
 
 def _members(cls: type) -> list[enum.Enum]:
