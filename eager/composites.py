@@ -5,16 +5,15 @@ Each is made of dispatched operators, so a tracer sees its parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from tensorscript.base.dtypes import int64, promote_types
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.schema import schema
 
 from .dispatch import call, call_overload, store
-from .storage import TensorBase, compute
+from .storage import TensorBase
 from .tracing import active_tracer
 from .tracking import written
 
@@ -103,8 +102,7 @@ def cdist(
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """`dims`: a number of trailing/leading dimensions or a pair of lists; or a tensor of either."""
     if isinstance(dims, TensorBase):
-        held = compute(dims)
-        dims = held.tolist() if held.size > 1 else int(held.item())
+        dims = _contracted(dims)
     if isinstance(dims, int):
         if dims < 0:
             raise OperatorError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -113,6 +111,15 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         dims = (list(range(-dims, 0)), list(range(dims)))
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     return op("tensordot", a, b, first, second)
+
+
+def _contracted(dims: Any) -> Any:
+    """What a tensor of dimensions says: their number, or (2, n) the lists of both operands."""
+    if dims.numel() <= 1:
+        return int(dims.item())
+    if dims.size(0) != 2:
+        raise AssertionError(f"dims tensor must have size 2 in first dimension, got {dims.size(0)}")
+    return dims[0].tolist(), dims[1].tolist()
 
 
 def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
@@ -151,27 +158,6 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     dims = [dim] if isinstance(dim, int) and isinstance(given, list) else dim
     dims = list(dims) if isinstance(dims, tuple) else dims
     return tuple(op("gradient", input, spacing=given, dim=dims, edge_order=edge_order))
-
-
-def unravel_index(indices: Any, shape: Any) -> Any:
-    """Places in a flat order as one tensor of coordinates a dimension."""
-    if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype.name == "bool":
-        raise ArgumentError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    if not isinstance(shape, (int, Sequence)):
-        raise ArgumentError(
-            f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
-        )
-    promote_types(indices.dtype, int64)
-    sizes = [shape] if isinstance(shape, int) else list(shape)
-    if (odd := next((n for n in sizes if not isinstance(n, int)), None)) is not None:
-        raise ArgumentError(f"expected 'shape' sequence to only contain ints, but got {type(odd)}")
-    if any(n < 0 for n in sizes):
-        raise ValueRangeError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    out, rest = [], indices.long()
-    for size in reversed(sizes):
-        out.append(op("remainder", rest, size))
-        rest = op("floor_divide", rest, size)
-    return tuple(reversed(out))
 
 
 def unique(
@@ -274,7 +260,6 @@ FACES: dict[str, Face] = {
     "norm": with_out(norm, "norm"),
     "stft": stft,
     "gradient": gradient,
-    "unravel_index": unravel_index,
     "unique": unique,
     "unique_consecutive": unique_consecutive,
     "lu": lu,

@@ -35,7 +35,7 @@ from .modes import MODES
 from .placement import made_on, placed
 from .storage import to_storage, value
 from .tensor import Tensor
-from .tracing import active_tracer, traced_by
+from .tracing import active_tracer, tell_read, traced_by
 from .typed_storages import TypedStorage, elements_of, is_storage
 
 
@@ -163,7 +163,7 @@ def tensor(
         return copied
     plain, read = _read(data, dtype)
     made = _entered("tensor", made_on(plain, device), data)
-    _tell_of(read, made.dtype)
+    tell_read(read, made.dtype)
     made.requires_grad = requires_grad
     return made
 
@@ -190,13 +190,6 @@ def _read(data: Any, dtype: DType | None) -> tuple[Tensor, list[Tensor]]:
         raise ArgumentError(_NO_INDEX)
     _check_fits(found, out, data)
     return Tensor(np.array(to_storage(found, out)), out), read.tensors
-
-
-def _tell_of(read: Sequence[Tensor], dtype: DType) -> None:
-    """Tell the tracer of tensors that were read as numbers of `dtype`; integers are indices."""
-    if _holds_fractions(dtype):
-        for each in read:
-            each._leaves("Python complex" if dtype.is_complex else "Python float")
 
 
 def _holds_fractions(dtype: DType) -> bool:
@@ -295,10 +288,14 @@ def from_numpy(array: Any) -> Tensor:
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """As `tensor`, sharing memory where the data is an array or a tensor of that dtype, and on
     that device."""
-    dtype = of_python(dtype) or dtype
+    return _shared(data, of_python(dtype) or dtype, device, "as_tensor")
+
+
+def _shared(data: Any, dtype: DType | None, device: Any, function: str) -> Tensor:
+    """`as_tensor`, for a tracer made by `function`."""
     if isinstance(data, Tensor):
-        if (tracer := active_tracer()) is not None:
-            tracer.builds("as_tensor")
+        if (tracer := active_tracer()) is not None and function == "as_tensor":
+            tracer.builds(function)
         where = data.device if device is None else Device(device)
         given = (data, where, dtype or data.dtype, False, False, None)
         return call_overload("aten::to.device", given)  # type: ignore[no-any-return]  # a Tensor
@@ -312,8 +309,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     if dtype is not None and made.dtype is not dtype:
         with traced_by(None):
             made = made.to(dtype)
-    made = _entered("as_tensor", made_on(made, device), data)
-    _tell_of(read, made.dtype)
+    made = _entered(function, made_on(made, device), data)
+    tell_read(read, made.dtype)
     return made
 
 
@@ -333,7 +330,7 @@ def asarray(
     made: Any = (
         made_on(frombuffer(obj, dtype=dtype or MODES.default_dtype), device)
         if is_buffer
-        else as_tensor(obj, dtype, device)
+        else _shared(obj, of_python(dtype) or dtype, device, "part")
     )
     shares = is_buffer or (isinstance(held, np.ndarray) and np.may_share_memory(made._array, held))
     if copy is False and not shares and made.numel():

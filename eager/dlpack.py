@@ -17,6 +17,7 @@ from tensorscript.base.dtypes import from_numpy as from_array_dtype
 from .growth import keep_size
 from .placement import placed
 from .storage import Array, make
+from .tracing import traced_by
 
 _UNSIGNED, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
 _TENSOR_AT = {b"dltensor": 0, b"dltensor_versioned": 32}
@@ -88,7 +89,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         OperatorError: a device is asked for that is not there.
     """
     given = _Source(ext_tensor)
-    array = np.from_dlpack(given)  # type: ignore[arg-type]  # NumPy's protocol names all options
+    with traced_by(None):  # a trace has a constant of it
+        array = np.from_dlpack(given)  # type: ignore[arg-type]  # NumPy's protocol names all options
     if given.is_unversioned:
         array = np.asarray(_Writable(array))
     dtype = given.dtype or from_array_dtype(array.dtype)

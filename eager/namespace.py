@@ -34,6 +34,7 @@ from .device import contiguous_format as contiguous_format
 from .dispatch import call, write
 from .dlpack import from_dlpack, to_dlpack
 from .exchange import frombuffer
+from .flat_places import unravel_index
 from .kernels.strided import resize_
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
@@ -75,7 +76,11 @@ def _of_numbers(name: str, parts: tuple[str, ...]) -> Face:
     """An operator that makes a sparse tensor, of which the `parts` may be lists of numbers, too;
     with fewer positional arguments it makes an empty one of a size."""
 
+    function = name.removeprefix("aten::")
+
     def run(*args: Any, **options: Any) -> Any:
+        if (tracer := active_tracer()) is not None:
+            tracer.builds(function)
         dtypes = {"values": options.get("dtype")}
         if len(args) >= len(parts):
             given = zip(parts, args, strict=False)
@@ -88,7 +93,12 @@ def _of_numbers(name: str, parts: tuple[str, ...]) -> Face:
 
 
 def _as_part(given: Any, dtype: DType | None) -> Any:
-    return given if isinstance(given, Tensor) else tensor(given, dtype=dtype)
+    if isinstance(given, Tensor):
+        return given
+    with traced_by(None):
+        made = tensor(given, dtype=dtype)
+    tracer = active_tracer()
+    return made if tracer is None else tracer.enters("part", made)
 
 
 def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
@@ -223,6 +233,7 @@ FACES: dict[str, Face] = {
     "frombuffer": frombuffer,
     "arange": factory("aten::arange", range_face, fills_in_order=True),
     "einsum": einsum,
+    "unravel_index": unravel_index,
     "normal": _normal,
     "sparse_coo_tensor": _of_numbers("aten::sparse_coo_tensor", ("indices", "values")),
     "sparse_csr_tensor": _of_numbers(

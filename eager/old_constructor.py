@@ -6,6 +6,7 @@ tensor.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from .device import CPU, strided
 from .exchange import from_numpy as shared
 from .storage import TensorBase, make, shown, to_storage, value
 from .storages import UntypedStorage
-from .tracing import Tracer, active_tracer, traced_by
+from .tracing import Tracer, active_tracer, tell_read, traced_by
 from .tracking import shares
 from .typed_storages import TypedStorage, elements_of
 
@@ -59,7 +60,15 @@ def fill(
         else:
             TensorBase.__init__(made, np.zeros(sizes, dtype.numpy), dtype)
     if tracer is not None:
+        tell_read(_tensors_in(first) if sizes is None else (), dtype)
         _tell(tracer, made, sizes, first, copies)
+
+
+def _tensors_in(data: Any) -> Iterator[TensorBase]:
+    """The tensors that stand for numbers in nested lists."""
+    if isinstance(data, (list, tuple)):
+        for part in data:
+            yield from [part] if isinstance(part, TensorBase) else _tensors_in(part)
 
 
 def _sizes(data: tuple[Any, ...]) -> list[int] | None:

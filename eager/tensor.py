@@ -43,7 +43,7 @@ from .tensor_facts import TensorFacts
 from .tensor_gradients import TensorGradients
 from .tensor_operators import TensorOperators
 from .tensor_values import TensorValues
-from .tracing import active_tracer, untraced_size
+from .tracing import active_tracer
 from .tracking import check_leaf, depends, shares, written
 
 _WORDS = {
@@ -232,7 +232,7 @@ class Tensor(
             made: Tensor = call_overload("aten::to.device", given).detach()
         else:
             made = Tensor.__new__(Tensor)
-            elements = data if isinstance(data, list) else np.asarray(data)
+            elements = list(data) if isinstance(data, (list, tuple)) else np.asarray(data)
             fill(made, (elements,), kind, copies=True)
             made = placed(made, self.device if device is None else device)
             made = made.detach() if active_tracer() is not None else made
@@ -350,7 +350,8 @@ def call_split(tensor: Any, size: Any, dim: int) -> Any:
     """Pieces of one size, or of those in a list."""
     is_size = isinstance(size, (int, np.integer, TensorBase))
     chosen = "aten::split" if is_size else "aten::split_with_sizes"
-    return call(chosen, (tensor, untraced_size(size), dim), public=True)
+    sizes = int(size) if isinstance(size, Tensor) else size  # read here: a constant of a trace
+    return call(chosen, (tensor, sizes, dim), public=True)
 
 
 def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -228,16 +228,14 @@ class TensorValues(TensorBase):
                 f"{type(element)}."
             )
         found: TensorValues = call("aten::any", (call("aten::eq", (self, element)),))
-        return bool(found._only())
+        return bool(found.item())
 
     def __repr__(self) -> str:
         return tensor_text(self)
 
     def __format__(self, spec: str) -> str:
         """A 0-dim tensor is formatted as its number, any other as its text."""
-        return (
-            format(self._only(), spec) if self._array.ndim == 0 else object.__format__(self, spec)
-        )
+        return format(self.item(), spec) if self._array.ndim == 0 else object.__format__(self, spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduced(self)

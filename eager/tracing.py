@@ -8,12 +8,13 @@ the eager code asks the active tracer. While a kernel runs, no tracer is active.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.schema import Schema
 
 from .storage import TensorBase, make, promoted, to_storage
@@ -55,7 +56,7 @@ class Tracer(Protocol):
         ...
 
     def enters(self, function: str, tensor: Any, source: Any = None) -> Any:
-        """Data has become `tensor` by `torch.<function>`, or as an `index`.
+        """Data has become `tensor` by `torch.<function>`, as an `index`, or as `part` of another.
 
         Args:
             source: where the data was an array, a tensor that shares it.
@@ -111,18 +112,17 @@ def number_beside(tensor: TensorBase, number: Any) -> TensorBase:
     return made
 
 
+def tell_read(read: Iterable[TensorBase], dtype: DType) -> None:
+    """Tell the tracer of tensors that were read as numbers of `dtype`; integers are indices."""
+    if (tracer := active_tracer()) is None or not (dtype.is_floating_point or dtype.is_complex):
+        return
+    for each in read:
+        tracer.leaves(each, "Python complex" if dtype.is_complex else "Python float")
+
+
 def untraced(number: Any) -> Any:
     """A number that a trace keeps as it is: so are those that stand for all of a list."""
     return int(number) if isinstance(number, IntOf) else number
-
-
-def untraced_size(size: Any) -> Any:
-    """A size that a trace keeps as it is, also where the program computed it: PyTorch's Python
-    reads it before it calls the operator."""
-    if active_tracer() is None or not isinstance(size, TensorBase):
-        return size
-    with traced_by(None):
-        return int(size)  # type: ignore[call-overload]  # tensors of one element have it
 
 
 def number_of(tensor: TensorBase, number: Any) -> Any:

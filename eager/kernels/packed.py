@@ -112,6 +112,18 @@ def _direction(step: Step, rows: Array, sizes: Sequence[int], state: State,
     return np.concatenate(outputs[::-1] if backward else outputs), tuple(full)
 
 
+def _check_states(states: Sequence[Array], cells: int, batch: int) -> None:
+    """Refuse first states (cells, batch, hidden) of another number of cells or another batch."""
+    for state in states:
+        if state.shape[0] != cells:
+            raise OperatorError("Expected more hidden states in stacked_rnn")
+        if state.shape[1] != batch:
+            raise OperatorError(
+                f"The size of tensor a ({state.shape[1]}) must match the size of tensor b "
+                f"({batch}) at non-singleton dimension 0"
+            )
+
+
 def layers(step: Step, states: int) -> Kernel:
     """As the layers of `recurrent`, over packed rows."""
 
@@ -123,6 +135,7 @@ def layers(step: Step, states: int) -> Kernel:
         given = hx if isinstance(hx, (list, tuple)) else [hx]
         x, start = compute(data), [compute(h) for h in given]
         sizes = array(batch_sizes).tolist()
+        _check_states(start, num_layers * (2 if bidirectional else 1), sizes[0])
         width, directions = (4 if has_biases else 2), (2 if bidirectional else 1)
         last: list[list[Array]] = [[] for _ in range(states)]
         for layer in range(num_layers):

@@ -175,7 +175,11 @@ def unpad_sequence(
 ) -> list[Tensor]:
     """The sequences of a padded batch."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [rows[at][: int(lengths[at])] for at in range(rows.size(0))]
+    steps = ts.arange(rows.size(1), device=lengths.device)
+    unpadded: list[Tensor] = []
+    for row, length in zip(rows, lengths, strict=True):
+        unpadded.append(row[steps < length])
+    return unpadded
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:

@@ -5,22 +5,9 @@ from __future__ import annotations
 import warnings
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.tracer_warning import TracerWarning
 
 from .places import asking_line
-
-
-class TracerWarning(Warning):
-    """The trace may not stand for the program: it has a value of this run built in.
-
-    Raised where a tensor becomes a Python value, where data becomes a tensor, where outputs sit in
-    a list, and by the check of a trace against the program. The usual mend is to script the part
-    that depends on values, or to keep the computation in tensors.
-    """
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """Show no such warning about the code of this package itself."""
-        warnings.filterwarnings("ignore", category=TracerWarning, module=r"tensorscript\.(?!jit)")
 
 
 class TracingError(GuardError):
@@ -69,6 +56,14 @@ def container(kind: str) -> str:
     )
 
 
+def resized(operator: str) -> str:
+    return (
+        f"{operator} can't be represented in the JIT at the moment, so we won't connect any uses "
+        "of this value with its current trace. If you happen to use it again, it will show up as a "
+        "constant in the graph. Consider using `view` or `reshape` to make it traceable."
+    )
+
+
 def warn_of_views(operator: str, count: int) -> None:
     """Warn of an in-place operator recorded as another, where `count` tensors share the memory."""
     if count > 1:
@@ -86,6 +81,3 @@ def warn(text: str) -> None:
     is shown to those who ask for all warnings."""
     filename, line, module = asking_line()
     warnings.warn_explicit(text, TracerWarning, filename, line, module, registry={})
-
-
-TracerWarning.ignore_lib_warnings()

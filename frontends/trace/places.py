@@ -18,8 +18,17 @@ _LIBRARY = f"{_HOME}/eager/nn/"
 """Python code of the library that a trace sees through, as it sees through a user's functions."""
 _FACES = f"{_LIBRARY}functional.py", frozenset({"run", "scaled_dot_product_attention"})
 """Functions among them that are built-in in PyTorch: a trace does not see them."""
-_COMPOSITES = f"{_HOME}/eager/composites.py", frozenset({"stft"})
+_COMPOSITES = {
+    f"{_HOME}/eager/composites.py": frozenset({"stft"}),
+    f"{_HOME}/eager/flat_places.py": frozenset({"unravel_index"}),
+}
 """Functions that call several operators, with PyTorch's variables."""
+_READERS = {
+    f"{_HOME}/eager/composites.py": frozenset({"tensordot", "_contracted"}),
+    f"{_HOME}/eager/tensor.py": frozenset({"call_split"}),
+    f"{_HOME}/eager/tensor_values.py": frozenset({"__contains__", "__format__"}),
+}
+"""Functions that read numbers of tensors where PyTorch's Python does: warnings have their lines."""
 _OPERATORS = f"{_HOME}/eager/tensor_operators.py"
 _ITERATION = f"{_HOME}/eager/tensor_values.py"
 _WRITTEN = frozenset({
@@ -36,7 +45,8 @@ _END = "trace_entry"
 
 def _kind(frame: FrameType) -> str:
     """`user`, `library` (modules and functionals, also PyTorch's), `written` (an operator that
-    PyTorch writes in Python) or `inner` (dispatch, tracer)."""
+    PyTorch writes in Python), `reader` (a function that reads numbers) or `inner` (dispatch,
+    tracer)."""
     if str(frame.f_globals.get("__name__", "")).startswith("torch."):
         return "library"
     kind = _kind_of_code(frame.f_code)
@@ -53,8 +63,10 @@ def _kind_of_code(code: CodeType) -> str:
         return "user"
     if filename == _OPERATORS or (filename == _ITERATION and code.co_name == "__iter__"):
         return "operator"
-    if filename == _COMPOSITES[0] and code.co_name in _COMPOSITES[1]:
+    if code.co_name in _COMPOSITES.get(filename, ()):
         return "library"
+    if code.co_name in _READERS.get(filename, ()):
+        return "reader"
     is_face = filename == _FACES[0] and code.co_name in _FACES[1]
     return "library" if filename.startswith(_LIBRARY) and not is_face else "inner"
 
@@ -80,8 +92,8 @@ def _source(filename: str) -> Source:
 def asking_line() -> tuple[str, int, str]:
     """File, line and module of the innermost running statement of the program, or of the library
     where a trace sees through it; of the statement that asked for the trace if none is running."""
-    frame = _frame(frozenset({"user", "library"})) or sys._getframe(1)
-    while frame.f_back is not None and _kind(frame) == "inner":
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _kind(frame) not in ("user", "library", "reader"):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno, str(frame.f_globals.get("__name__", ""))
 

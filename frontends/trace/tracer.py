@@ -52,6 +52,9 @@ ATTRIBUTE = "prim::TracedAttr"
 SCOPE = "prim::TracedModuleForward"
 """What a submodule's `forward` did: a node with one block."""
 
+_RESIZES = frozenset({"resize_", "resize_as_"})
+_SILENT = frozenset({"index", "part"})
+"""Whose data enters without a warning: subscripts, and the parts of what has its own warning."""
 _HELD_BY_THE_TRACE = 3
 """References to a tensor that only the trace holds, where it is asked: the trace's own, the
 variable that asks, and the argument of the question."""
@@ -185,6 +188,10 @@ class Tracer:
     def ran(self, schema: Schema, arguments: tuple[Any, ...], result: Any) -> None:
         if not has_tensor(result) or _is_nothing(schema, arguments):
             return
+        if schema.base_name in _RESIZES:  # whoever uses the tensor from now on, uses a constant
+            cautions.warn(cautions.resized(schema.base_name))
+            self._values.pop(id(arguments[0]), None)
+            return
         if (compute := parts_of(schema, arguments)) is not None:
             self._record_parts(compute, result)
             return
@@ -304,7 +311,7 @@ class Tracer:
             self.know(tensor, self._wrapped(wrapped, here()))
 
     def enters(self, function: str, tensor: Any, source: Any = None) -> Any:
-        if function != "index":
+        if function not in _SILENT:
             self.builds(function)
         if function == "from_numpy":
             return self._gives(tensor, "aten::lift_fresh", tensor)

@@ -9,8 +9,10 @@ from typing import Any
 
 from tensorscript.base.importing import imported
 from tensorscript.base.release import VERSION
+from tensorscript.base.tracer_warning import TracerWarning as _TracerWarning
 
 __version__ = VERSION
+_TracerWarning.ignore_lib_warnings()
 
 _MODULES = frozenset(
     {

@@ -91,6 +91,8 @@ def member(name: str, wanted: str) -> Any:
     found = module(name)
     if hasattr(found, wanted) or isinstance(found, Absent):
         return getattr(found, wanted)
+    if not hasattr(found, "__path__"):  # no package: a name that ours lacks
+        return Absent(f"{name}.{wanted}")
     inner = module(f"{name}.{wanted}")
     return Absent(f"{name}.{wanted}") if isinstance(inner, Absent) else inner
 

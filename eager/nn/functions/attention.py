@@ -75,20 +75,45 @@ def _projections(
     value: Tensor,
     weights: list[Tensor],
     bias: Tensor | None,
+    is_separate: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values by their three weights and the parts of one bias."""
+    """Queries, keys and values by their three weights and the parts of one bias.
+
+    Raises:
+        AssertionError: weights of their own, or their parts of the bias, have other sizes.
+    """
+    parts = [] if bias is None else list(bias.chunk(3))
+    if is_separate:
+        _check_parameters(query, key, value, weights, parts)
     if bias is None:
         return (
             ts.linear(query, weights[0]),
             ts.linear(key, weights[1]),
             ts.linear(value, weights[2]),
         )
-    b_q, b_k, b_v = bias.chunk(3)
     return (
-        ts.linear(query, weights[0], b_q),
-        ts.linear(key, weights[1], b_k),
-        ts.linear(value, weights[2], b_v),
+        ts.linear(query, weights[0], parts[0]),
+        ts.linear(key, weights[1], parts[1]),
+        ts.linear(value, weights[2], parts[2]),
     )
+
+
+def _check_parameters(
+    query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], biases: list[Tensor]
+) -> None:
+    """Refuse weights (E, E), (E, K), (E, V), or biases (E), of other sizes."""
+    features, names = query.size(-1), ["query", "key", "value"]
+    for at, size in enumerate([features, key.size(-1), value.size(-1)]):
+        if list(weights[at].size()) != [features, size]:
+            raise AssertionError(
+                f"expecting {names[at]} weights shape of ({features}, {size}), but got "
+                f"{weights[at].size()}"
+            )
+    for at, bias in enumerate(biases):
+        if list(bias.size()) != [features]:
+            raise AssertionError(
+                f"expecting {names[at]} bias shape of ({features},), but got {bias.size()}"
+            )
 
 
 def _scores_mask(attn_mask: Tensor | None, sizes: list[int], batch_heads: int) -> Tensor | None:
@@ -313,7 +338,7 @@ def multi_head_attention_forward(
         weights = _separate_weights(key, value, q_proj_weight, k_proj_weight, v_proj_weight)
     else:
         weights = _packed_weights(key, value, in_proj_weight)
-    q, k, v = _projections(query, key, value, weights, in_proj_bias)
+    q, k, v = _projections(query, key, value, weights, in_proj_bias, use_separate_proj_weight)
     mask = _scores_mask(mask, [tgt_len, key.size(0)], heads)
     if bias_k is not None and bias_v is not None:
         assert static_k is None, "bias cannot be added to static key."

@@ -16,15 +16,14 @@ def embedding(
     sparse: bool = False,
 ) -> Tensor:
     """The rows of `weight` at `input`; with `max_norm` longer rows are first shortened in place."""
-    if padding_idx is None:
-        at = -1
-    elif padding_idx >= weight.size(0) or padding_idx < -weight.size(0):
-        at = 0
-        raise AssertionError("Padding_idx must be within num_embeddings")
-    elif padding_idx < 0:
+    at = -1 if padding_idx is None else padding_idx
+    if padding_idx is not None and padding_idx > 0:
+        if padding_idx >= weight.size(0):
+            raise AssertionError("Padding_idx must be within num_embeddings")
+    elif padding_idx is not None and padding_idx < 0:
+        if padding_idx < -weight.size(0):
+            raise AssertionError("Padding_idx must be within num_embeddings")
         at = weight.size(0) + padding_idx
-    else:
-        at = padding_idx
     if max_norm is not None:
         input = input.contiguous()
         ts.embedding_renorm_(weight.detach(), input, max_norm, norm_type)

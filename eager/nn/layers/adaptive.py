@@ -78,20 +78,24 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         batched = target_.dim() > 0
         input = input_ if batched else input_.unsqueeze(0)
         target = target_ if batched else target_.unsqueeze(0)
-        if bool(((target < 0) | (target >= self.n_classes)).any()):
+        output, column = input.new_zeros(target.size(0)), target.clone()
+        found = 0
+        for k, (low, high) in enumerate(pairwise([0, *self.cutoffs])):
+            rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
+            if rows.numel() == 0:
+                continue
+            found += rows.numel()
+            if k == 0:  # these have columns of their own
+                continue
+            inside = F.log_softmax(self.tail[k - 1](input.index_select(0, rows)), dim=1)
+            within = (target.index_select(0, rows) - low).unsqueeze(1)
+            output = output.index_copy(0, rows, inside.gather(1, within).squeeze(1))
+            column = column.index_fill(0, rows, self.shortlist_size + k - 1)
+        if found != target.size(0):
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range "
                 f"[{target.min().item()}, {target.max().item()}] were found. "
             )
-        output, column = input.new_zeros(target.size(0)), target.clone()
-        for k, (low, high) in enumerate(pairwise(self.cutoffs)):
-            rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
-            if rows.numel() == 0:
-                continue
-            inside = F.log_softmax(self.tail[k](input.index_select(0, rows)), dim=1)
-            within = (target.index_select(0, rows) - low).unsqueeze(1)
-            output = output.index_copy(0, rows, inside.gather(1, within).squeeze(1))
-            column = column.index_fill(0, rows, self.shortlist_size + k)
         head = F.log_softmax(self.head(input), dim=1)
         output = output + head.gather(1, column.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()

@@ -161,36 +161,47 @@ class RNNBase(Module):
             )
         return input
 
-    def _hidden(self, batch: Tensor, hx: Tensor | None, alone: bool, name: str) -> Tensor:
-        """The first state, of zeros if none is given, with its size checked."""
-        self.check_input(batch, None)
-        expected = self._state_size(
-            batch, None, self.proj_size if self.proj_size > 0 else self.hidden_size
-        )
+    def _check_state(self, input: Tensor, hx: Tensor, batch_sizes: Tensor | None) -> None:
+        """Refuse an input or a first state of another size."""
+        self.check_input(input, batch_sizes)
+        size = self.proj_size if self.proj_size > 0 else self.hidden_size
+        self.check_hidden_size(hx, self._state_size(input, batch_sizes, size), "hidden")
+
+    def _hidden(self, batch: Tensor, hx: Tensor | None, alone: bool) -> Tensor:
+        """The first state, of zeros if none is given; its size is checked, as PyTorch checks also
+        the one it made: a trace warns of what a check reads."""
         if hx is None:
-            return ts.zeros(expected, dtype=batch.dtype, device=batch.device)
-        if hx.dim() != (2 if alone else 3):
+            state = ts.zeros(
+                self._state_size(batch, None, self.hidden_size),
+                dtype=batch.dtype,
+                device=batch.device,
+            )
+        elif hx.dim() != (2 if alone else 3):
             kind = "unbatched 2-D" if alone else "batched 3-D"
             raise RuntimeError(
                 f"For {kind} input, hx should also be {2 if alone else 3}-D but got "
                 f"{hx.dim()}-D tensor"
             )
-        state = hx.unsqueeze(1) if alone else hx
-        self.check_hidden_size(state, expected, name)
+        else:
+            state = hx.unsqueeze(1) if alone else hx
+        self._check_state(batch, state, None)
         return state
 
-    def _packed_hidden(
-        self, sequence: PackedSequence, hx: Tensor | None, size: int, name: str
-    ) -> Tensor:
+    def _packed_zeros(self, data: Tensor, largest: Tensor, size: int) -> Tensor:
+        """The first state of a packed batch of `largest` sequences."""
+        cells = self.num_layers * (2 if self.bidirectional else 1)
+        zeros: Tensor = ts.zeros(cells, largest, size, dtype=data.dtype, device=data.device)
+        return zeros
+
+    def _packed_hidden(self, sequence: PackedSequence, hx: Tensor | None) -> Tensor:
         """The first state of a packed batch in the order of packing, of zeros if none is given."""
         data, batch_sizes, order, _ = sequence
         largest = batch_sizes[0]  # read first, as traces of PyTorch read it
-        self.check_input(data, batch_sizes)
-        expected = [self.num_layers * (2 if self.bidirectional else 1), int(largest), size]
         if hx is None:
-            return ts.zeros(expected, dtype=data.dtype, device=data.device)
-        state = self._permuted(hx, order)
-        self.check_hidden_size(state, expected, name)
+            state = self._packed_zeros(data, largest, self.hidden_size)
+        else:
+            state = self._permuted(hx, order)
+        self._check_state(data, state, batch_sizes)
         return state
 
     def _permuted(self, hx: Tensor, permutation: Tensor | None) -> Tensor:
@@ -271,7 +282,7 @@ class RNN(RNNBase):
     def forward(self, input, hx=None):  # type: ignore[no-untyped-def]  # typed by its overloads
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            state = self._packed_hidden(input, hx, self.hidden_size, "hidden")
+            state = self._packed_hidden(input, hx)
             if self.mode == "RNN_TANH":
                 output, hidden = ts.rnn_tanh(
                     data, batch_sizes, state, self._flat_weights, self.bias, self.num_layers,
@@ -286,7 +297,7 @@ class RNN(RNNBase):
             return packed, self.permute_hidden(hidden, back)
         alone = input.dim() == 2
         batch = self._batched(input)
-        state = self._hidden(batch, hx, alone, "hidden")
+        state = self._hidden(batch, hx, alone)
         if self.mode == "RNN_TANH":
             output, hidden = ts.rnn_tanh(
                 batch, state, self._flat_weights, self.bias, self.num_layers, self.dropout,
@@ -327,7 +338,7 @@ class GRU(RNNBase):
     def forward(self, input, hx=None):  # type: ignore[no-untyped-def]  # typed by its overloads
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            state = self._packed_hidden(input, hx, self.hidden_size, "hidden")
+            state = self._packed_hidden(input, hx)
             output, hidden = ts.gru(
                 data, batch_sizes, state, self._flat_weights, self.bias, self.num_layers,
                 self.dropout, self.training, self.bidirectional,
@@ -336,7 +347,7 @@ class GRU(RNNBase):
             return packed, self.permute_hidden(hidden, back)
         alone = input.dim() == 2
         batch = self._batched(input)
-        state = self._hidden(batch, hx, alone, "hidden")
+        state = self._hidden(batch, hx, alone)
         output, hidden = ts.gru(
             batch, state, self._flat_weights, self.bias, self.num_layers, self.dropout,
             self.training, self.bidirectional, self.batch_first,
@@ -364,19 +375,30 @@ class LSTM(RNNBase):
 
     def _zeros(self, batch: Tensor) -> tuple[Tensor, Tensor]:
         """First states of zeros; the size of the batch is asked for once."""
-        self.check_input(batch, None)
         expected = self._state_size(batch, None, self.hidden_size)
         size = self.proj_size if self.proj_size > 0 else self.hidden_size
         hidden = [expected[0], expected[1], size]
         hx = ts.zeros(hidden, dtype=batch.dtype, device=batch.device)
         return hx, ts.zeros(expected, dtype=batch.dtype, device=batch.device)
 
-    def _cells(self, batch: Tensor, cx: Tensor, alone: bool) -> Tensor:
-        """The first cell states."""
+    def _pair(self, hx: Tensor, cx: Tensor, alone: bool) -> tuple[Tensor, Tensor]:
+        """The first states that are given."""
+        dim = 2 if alone else 3
+        if hx.dim() != dim or cx.dim() != dim:
+            kind = "unbatched 2-D" if alone else "batched 3-D"
+            raise RuntimeError(
+                f"For {kind} input, hx and cx should also be {dim}-D but got ({hx.dim()}-D, "
+                f"{cx.dim()}-D) tensors"
+            )
+        return (hx.unsqueeze(1), cx.unsqueeze(1)) if alone else (hx, cx)
+
+    def _check_pair(self, batch: Tensor, hx: Tensor, cx: Tensor) -> None:
+        """Refuse an input or first states of another size."""
+        self.check_input(batch, None)
+        size = self.proj_size if self.proj_size > 0 else self.hidden_size
+        self.check_hidden_size(hx, self._state_size(batch, None, size), "hidden[0]")
         expected = self._state_size(batch, None, self.hidden_size)
-        cells = cx.unsqueeze(1) if alone else cx
-        self.check_hidden_size(cells, expected, "hidden[1]")
-        return cells
+        self.check_hidden_size(cx, expected, "hidden[1]")
 
     def permute_hidden(  # type: ignore[override]  # its states are pairs
         self, hx: tuple[Tensor, Tensor], permutation: Tensor | None
@@ -394,13 +416,13 @@ class LSTM(RNNBase):
     def forward(self, input, hx=None):  # type: ignore[no-untyped-def]  # typed by its overloads
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
-            size = self.proj_size if self.proj_size > 0 else self.hidden_size
             if hx is None:
-                state = self._packed_hidden(input, None, size, "hidden[0]")
-                cells = self._packed_hidden(input, None, self.hidden_size, "hidden[1]")
-            else:
-                state = self._packed_hidden(input, hx[0], size, "hidden[0]")
-                cells = self._packed_hidden(input, hx[1], self.hidden_size, "hidden[1]")
+                size = self.proj_size if self.proj_size > 0 else self.hidden_size
+                largest = batch_sizes[0]
+                state = self._packed_zeros(data, largest, size)
+                cells = self._packed_zeros(data, largest, self.hidden_size)
+            else:  # whose sizes the operator checks
+                state, cells = self._permuted(hx[0], order), self._permuted(hx[1], order)
             output, hidden, cell = ts.lstm(
                 data, batch_sizes, [state, cells], self._flat_weights, self.bias, self.num_layers,
                 self.dropout, self.training, self.bidirectional,
@@ -412,8 +434,8 @@ class LSTM(RNNBase):
         if hx is None:
             state, cells = self._zeros(batch)
         else:
-            state = self._hidden(batch, hx[0], alone, "hidden[0]")
-            cells = self._cells(batch, hx[1], alone)
+            state, cells = self._pair(hx[0], hx[1], alone)
+        self._check_pair(batch, state, cells)
         output, hidden, cell = ts.lstm(
             batch, [state, cells], self._flat_weights, self.bias, self.num_layers, self.dropout,
             self.training, self.bidirectional, self.batch_first,

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tensorscript.base.tracer_warning import TracerWarning
 from tensorscript.compiler.jit.callables import (
     ScriptFunction,
     ScriptMethod,
@@ -58,7 +59,6 @@ from tensorscript.compiler.jit.unavailable import (
     save_jit_module_to_flatbuffer,
 )
 from tensorscript.compiler.jit.unit import CompilationUnit
-from tensorscript.frontends.trace.cautions import TracerWarning
 from tensorscript.frontends.trace.check import TracingCheckError
 from tensorscript.runtime.values import Future
 
