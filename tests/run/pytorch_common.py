@@ -118,7 +118,10 @@ def is_iterable_of_tensors(value: Any, include_empty: bool = False) -> bool:
 
 def _are_close(a: Any, b: Any, atol: float, rtol: float) -> bool:
     if isinstance(a, Tensor) or isinstance(b, Tensor):
-        return _are_close_tensors(tensorscript.as_tensor(a), tensorscript.as_tensor(b), atol, rtol)
+        one, other = tensorscript.as_tensor(a), tensorscript.as_tensor(b)
+        if isinstance(a, int | float) or isinstance(b, int | float):  # of any rank
+            one, other = one.squeeze(), other.squeeze()
+        return _are_close_tensors(one, other, atol, rtol)
     if isinstance(a, dict) and isinstance(b, dict):
         return set(a) == set(b) and all(_are_close(a[key], b[key], atol, rtol) for key in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):

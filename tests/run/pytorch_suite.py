@@ -37,7 +37,10 @@ SECONDS = 60
 """What a test may take."""
 
 _INTERNAL = "torch.testing._internal"
-_NO_EFFECT = ("_jit_set_emit_hooks", "_jit_clear_class_registry", "_jit_set_texpr_fuser_enabled")
+_NO_EFFECT = (
+    "_jit_set_emit_hooks", "_jit_clear_class_registry", "_jit_set_texpr_fuser_enabled",
+    "_jit_override_can_fuse_on_cpu_legacy",
+)  # fmt: skip
 """What PyTorch's helpers switch around each test, and what TensorScript has nothing of."""
 
 
@@ -193,7 +196,9 @@ def _run(test: unittest.TestCase) -> tuple[str, str]:
     for stream in (1, 2):
         os.dup2(silent, stream)
     result = unittest.TestResult()
-    test.run(result)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # tests that record warnings ask for no filter themselves
+        test.run(result)
     if bad := [*result.failures, *result.errors]:
         return "failed", bad[0][1]
     if result.skipped:
