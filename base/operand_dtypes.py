@@ -93,9 +93,11 @@ class Demand:
         dtypes: Iterable[DType],
         asked: DType | None = None,
         number: DType | None = None,
+        is_last: bool = True,
     ) -> None:
         """Refuse tensors of these dtypes, or the dtype that is asked for; `number` is that of the
-        number which takes part in promotion (see `number_place`).
+        number which takes part in promotion (see `number_place`). Another kernel than that of the
+        last dimension is named unless `is_last` (see `dim_place`).
 
         Raises:
             UnsupportedDtypeError: the operator is not implemented for it.
@@ -118,7 +120,7 @@ class Demand:
             is_missing = kernel in complex_refusals.UNIMPLEMENTED
             words = kernel.replace("{word}", common.word).replace("{cpp}", cpp_name(common))
             raise (UnsupportedDtypeError if is_missing else OperatorError)(words)
-        raise unimplemented(kernel, common)
+        raise unimplemented(kernel if is_last else kernel.replace("_lastdim", ""), common)
 
 
 def unimplemented(kernel: str, dtype: DType) -> UnsupportedDtypeError:
@@ -141,6 +143,17 @@ def number_place(declared: Schema) -> int | None:
     (`mask % 2` is one of int64)."""
     arguments = enumerate(declared.arguments)
     return next((k for k, a in arguments if a.name == "other" and a.type.kind == "Scalar"), None)
+
+
+def dim_place(declared: Schema) -> int | None:
+    """The argument of an operator that says along which dimension its kernel runs."""
+    arguments = enumerate(declared.arguments)
+    return next((k for k, a in arguments if a.name == "dim" and a.type.kind == "int"), None)
+
+
+def is_last_dim(dim: object, rank: int) -> bool:
+    """Whether `dim` (None and what is unknown count as such) is the last of `rank` dimensions."""
+    return not isinstance(dim, int) or dim in (-1, max(rank, 1) - 1)
 
 
 @cache

@@ -25,6 +25,20 @@ OVERLAP_ALLOWED = _VIEWS | _names(
 )
 """In-place operators, or an overload, that may write to elements that share memory."""
 
+_EXPANDED = (
+    "Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing"
+    " this operation. This also applies to advanced indexing e.g. tensor[{written}"
+)
+DEPRECATED = {
+    f"aten::{name}": _EXPANDED.format(name=name, written=written)
+    for name, written in (
+        ("index_fill_", "mask] = scalar"),
+        ("index_put_", "indices] = tensor"),
+        ("masked_fill_", "mask] = scalar"),
+    )
+}
+"""In-place operators that may, and warn."""
+
 _COMPOSED = _names(
     "alias_copy as_strided_copy diag diagonal_copy expand_copy log_softmax logsumexp "
     "mvlgamma norm permute_copy slice_scatter softmax special_ndtr squeeze_copy t_copy "

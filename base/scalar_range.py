@@ -58,7 +58,8 @@ def _fits(number: Number, dtype: DType) -> bool:
     if math.isnan(number):
         return False
     limits = np.iinfo(dtype.numpy)
-    return (limits.min if dtype.signed else -limits.max) <= number <= limits.max
+    highest = float(limits.max) if isinstance(number, float) else limits.max  # as C compares
+    return (limits.min if dtype.signed else -limits.max) <= number <= highest
 
 
 def _largest(dtype: DType) -> float:

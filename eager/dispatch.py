@@ -26,8 +26,9 @@ from tensorscript.base.errors import (
     OperatorError,
     TensorScriptError,
 )
-from tensorscript.base.operand_dtypes import demand_of, number_place
+from tensorscript.base.operand_dtypes import demand_of, dim_place, is_last_dim, number_place
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
+from tensorscript.base.overlap import may_repeat
 from tensorscript.base.schema import Argument, Schema, schema
 from tensorscript.base.twins import (
     MADE_OF,
@@ -50,12 +51,12 @@ from .kernels.sparse import is_sparse, kernel_of_sparse
 from .kernels.strided import resize_
 from .layouts import laid_out_kernel
 from .memory_format import relaid
-from .memory_sharing import kept_apart
+from .memory_sharing import kept_apart, repeats
 from .modes import MODES
 from .placement import between_devices, onto_target, target_of
 from .return_types import record_of
 from .signs import has_sign, kernel_of_signed
-from .storage import TensorBase, make, shown, to_storage, value
+from .storage import TensorBase, array, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
 
@@ -246,12 +247,13 @@ def _checked_dtypes(full_name: str, run: Kernel) -> Kernel:
     names = [a.name for a in arguments]
     at = names.index("dtype") if "dtype" in names else None
     read = [not is_result(declared, at) for at in range(len(arguments))]
-    place = number_place(declared)
+    place, along = number_place(declared), dim_place(declared)
 
     def checked(*bound: Any) -> Any:
         asked = None if at is None else bound[at]
         number = None if place is None else _number_dtype(bound[place])
-        demand.check(_dtypes(compress(bound, read)), asked, number)
+        is_last = along is None or is_last_dim(bound[along], bound[0]._array.ndim)
+        demand.check(_dtypes(compress(bound, read)), asked, number, is_last)
         return run(*bound)
 
     return checked
@@ -293,7 +295,9 @@ def _find(full_name: str) -> Kernel | None:
         return pure
     if form is Form.OUT:
         return _with_out(wanted, pure)
-    return _in_place(pure) if form is Form.IN_PLACE else _copied(pure)
+    if form is not Form.IN_PLACE:
+        return _copied(pure)
+    return _in_place_repeated(pure) if may_repeat(full_name) else _in_place(pure)
 
 
 def _step(name: str, *given: Any) -> Any:
@@ -361,6 +365,23 @@ def _store_each(full_name: str, target: Any, source: Any, read: Sequence[Any]) -
 def _in_place(pure: Kernel) -> Kernel:
     def run(self: TensorBase, *rest: Any) -> TensorBase:
         write(self, pure(self, *rest))
+        return self
+
+    return run
+
+
+def _in_place_repeated(pure: Kernel) -> Kernel:
+    """Of elements that share memory those are written that change: the others would undo it."""
+    plain = _in_place(pure)
+
+    def run(self: TensorBase, *rest: Any) -> TensorBase:
+        if not repeats(self._array):
+            plain(self, *rest)
+            return self
+        found = pure(self, *rest)
+        new = make(np.array(array(self)), self.dtype)
+        write(new, found)
+        np.copyto(array(self), array(new), where=array(new) != array(self))
         return self
 
     return run

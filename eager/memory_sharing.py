@@ -16,16 +16,22 @@ from tensorscript.base import overlap
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import Argument, Schema
 
+from . import caution
 from .memory_format import element_strides, is_dense
 from .storage import Array, TensorBase
 
 Kernel = Callable[..., Any]
 
 
+def repeats(written: Array) -> bool:
+    """Whether elements of `written` share memory by a stride of 0."""
+    steps = zip(written.shape, written.strides, strict=True)
+    return bool(written.size) and any(n > 1 and step == 0 for n, step in steps)
+
+
 def check_repeats(written: Array) -> None:
     """Raise OperatorError if elements of `written` share memory by a stride of 0."""
-    steps = zip(written.shape, written.strides, strict=True)
-    if written.size and any(n > 1 and step == 0 for n, step in steps):
+    if repeats(written):
         raise OperatorError(overlap.MESSAGE)
 
 
@@ -82,7 +88,8 @@ def kept_apart(declared: Schema, run: Kernel) -> Kernel:
         places = [k for k in places if k == 0]
     once = declared.is_out or not overlap.may_repeat(declared.full_name)
     compares = not overlap.may_share_partly(declared.name)
-    if not (once or compares):
+    warning = overlap.DEPRECATED.get(declared.name)
+    if not (once or compares or warning):
         return run
     check = check_apart if declared.name in overlap.APART else check_partial
 
@@ -90,6 +97,8 @@ def kept_apart(declared: Schema, run: Kernel) -> Kernel:
         for written in _arrays(targets):
             if once:
                 check_repeats(written)
+            elif warning and repeats(written):
+                caution.warn(warning)
             for x in _arrays(read):
                 check(written, x)
 

@@ -16,6 +16,7 @@ import numpy as np
 from tensorscript.base.cpp_names import legacy_name
 from tensorscript.base.dtypes import BY_NAME, DType, of_python
 from tensorscript.base.errors import ArgumentError, OperatorError
+from tensorscript.base.overlap import DEPRECATED
 from tensorscript.base.scalar_range import check_range
 from tensorscript.base.schema import has_operator, operator_names
 
@@ -34,7 +35,7 @@ from .demands.index import check_put
 from .device import device as Device
 from .dispatch import call, call_overload
 from .indexing import gather, kinds_of, split
-from .memory_sharing import check_apart, check_partial, check_repeats
+from .memory_sharing import check_apart, check_partial, check_repeats, repeats
 from .modes import MODES
 from .old_constructor import fill
 from .placement import beside, placed
@@ -195,6 +196,8 @@ class Tensor(
             raise OperatorError(_no_fit(new, target, getattr(source, "dtype", self.dtype), plain))
         if plain:
             check_repeats(view)
+        elif repeats(view):
+            warn(DEPRECATED["aten::index_put_"])
         if isinstance(source, Tensor) and plain and new.shape == view.shape:
             check_partial(view, new)
         elif isinstance(source, Tensor) and advanced is not None:

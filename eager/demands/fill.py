@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, bfloat16, float16, float32
 from tensorscript.base.scalar_range import check_range
 from tensorscript.base.schema import schema
 
@@ -56,6 +56,12 @@ def _masked(self: Any, mask: Any, value: Any) -> None:
     )
 
 
+def _threshold(self: Any, limit: Any, fill: Any) -> None:
+    """Both are of the dtype of `self`, the limit of half types of float32."""
+    check_range(limit, float32 if self.dtype in (float16, bfloat16) else self.dtype)
+    check_range(fill, self.dtype)
+
+
 _NUMBERS = {
     "fill.Scalar": "value",
     "full": "fill_value",
@@ -68,5 +74,6 @@ _NUMBERS = {
 FILLED: dict[str, Demand] = {
     **{f"aten::{name}": _filled(f"aten::{name}", word) for name, word in _NUMBERS.items()},
     "aten::masked_fill.Tensor": _masked,
+    "aten::threshold": _threshold,
     "aten::index_fill.int_Scalar": _index_fill("aten::index_fill.int_Scalar", "value"),
 }

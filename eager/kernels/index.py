@@ -16,7 +16,17 @@ from tensorscript.base.scalar_range import check_range
 from ..indexing import check_index, check_mask, warn_of_bytes
 from ..indexing import gather as gather_view
 from ..memory_format import in_order
-from ..storage import Array, TensorBase, array, compute, make, to_storage, value, wrap
+from ..storage import (
+    Array,
+    TensorBase,
+    array,
+    compute,
+    compute_dtype,
+    make,
+    to_storage,
+    value,
+    wrap,
+)
 from .shapes import check_broadcast, normal_dim
 
 Kernel = Callable[..., Any]
@@ -61,8 +71,12 @@ def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not accumulate:
         array(self)[at] = source
         return self
+    added = compute(make(source, self.dtype))
+    if compute_dtype(self.dtype) == array(self).dtype:
+        np.add.at(array(self), at, added)  # each on what is there by now, if memory is shared
+        return self
     total = compute(self).copy()
-    np.add.at(total, at, compute(make(source, self.dtype)))
+    np.add.at(total, at, added)
     array(self)[...] = to_storage(total, self.dtype)
     return self
 

@@ -95,6 +95,20 @@ def _framed(shape: tuple[int, ...]) -> list[int]:
     return [1] * (3 - len(shape)) + list(shape)
 
 
+def check_frequencies(have: int, n_fft: int, onesided: bool | None) -> None:
+    """Refuse a spectrum that has neither all frequencies nor, one-sided, the first half.
+
+    Raises:
+        OperatorError: another count.
+    """
+    one = have != n_fft if onesided is None else onesided
+    if have != (n_fft // 2 + 1 if one else n_fft):
+        raise OperatorError(
+            f"istft(...) : expected the frequency dimension (3rd to the last) of the input tensor"
+            f" to match n_fft{' / 2 + 1' if one else ''} when onesided={one}, but got {have}"
+        )
+
+
 def istft(
     self: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Any = None, center: bool = True, normalized: bool = False,
@@ -109,6 +123,7 @@ def istft(
     real = np.dtype(np.float64 if x.dtype == np.complex128 else np.float32)
     shape = _window(window, win, n_fft, real)
     spectrum = np.swapaxes(x, -1, -2) * (np.sqrt(n_fft) if normalized else 1)
+    check_frequencies(x.shape[-2], n_fft, onesided)
     frames: Array
     if shape.dtype.kind == "c" and not return_complex:
         raise OperatorError("Complex windows are incompatible with return_complex=False")

@@ -13,7 +13,7 @@ from tensorscript.base.composites import COMPOSITES
 from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import NotCompilable, OperatorError, TensorScriptError
 from tensorscript.base.given import missing_tensor
-from tensorscript.base.operand_dtypes import demand_of, number_place
+from tensorscript.base.operand_dtypes import demand_of, dim_place, is_last_dim, number_place
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
 from tensorscript.base.overlap import may_repeat
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
@@ -257,10 +257,11 @@ class PlainRows:
         asked = dict(zip(names, arguments, strict=False)).get("dtype")
         place = number_place(declared)
         number = None if place is None else self.b.result_type(arguments[place])
+        along = dim_place(declared)
+        is_last = along is None or is_last_dim(arguments[along], arguments[0].rank)
+        wanted = None if asked is None else dtype_of(asked, float32)
         try:
-            demand.check(
-                _dtypes(arguments), None if asked is None else dtype_of(asked, float32), number
-            )
+            demand.check(_dtypes(arguments), wanted, number, is_last)
         except OperatorError as refusal:
             raise self.b.placed(refusal) from None
 

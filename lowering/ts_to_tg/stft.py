@@ -149,6 +149,20 @@ def _is_whole(x: AnyTensor, n: Length) -> Value:
     return known(x.shape[-2].equals(n))
 
 
+def _check_frequencies(b: Builder, x: AnyTensor, n: Length, onesided: Value) -> None:
+    """Refuse a spectrum that has neither all frequencies nor, one-sided, the first half."""
+    half = binary("eq", x.shape[-2], as_expr(n // 2 + 1))
+    fits = half if onesided else binary("eq", x.shape[-2], as_expr(n))
+    if onesided is None:
+        fits = binary("or", fits, half)
+    one = onesided is None or onesided
+    b.check(
+        known(fits),
+        "istft(...) : expected the frequency dimension (3rd to the last) of the input tensor to"
+        f" match n_fft{' / 2 + 1' if one else ''} when onesided={one}, but got {x.shape[-2]}",
+    )
+
+
 def _overlapped(b: Builder, frames: AnyTensor, n: Length, hop: Length) -> AnyTensor:
     """Frames (.., T, n) added up, each `hop` samples after the one before."""
     if isinstance(frames, ComplexTensor):
@@ -197,6 +211,7 @@ def _istft(
         shape = b.full([as_expr(n)], 1, dtype)
     if isinstance(shape, ComplexTensor) and not return_complex:
         b.error("Complex windows are incompatible with return_complex=False")
+    _check_frequencies(b, x, n, onesided)
     spectrum = b.apply("aten::transpose", x, -1, -2)
     factor = _root(n, -0.5 if normalized else -1.0)
     if return_complex:

@@ -83,3 +83,31 @@ def test_out_may_not_be_a_part_of_an_operand() -> None:
     with pytest.raises(RuntimeError, match=SHARED):
         ts.add(x[:-1], 1, out=x[1:])
     assert ts.sum(x[:-1], 0, out=x[0]).item() == 10.0
+
+
+ONE, ROW = ts.tensor([0]), ts.ones(3)
+DEPRECATED: list[tuple[str, Program, list[float]]] = [
+    ("masked_fill_", lambda x: x.masked_fill_(ts.tensor([[True], [False]]), 5.0), [5.0] * 3),
+    ("index_fill_", lambda x: x.index_fill_(0, ONE, 5.0), [5.0] * 3),
+    ("index_put_", lambda x: x.index_put_((ONE,), ROW), [1.0] * 3),
+    ("index_put_", lambda x: x.index_put_((ts.tensor([0, 1]),), ROW, accumulate=True), [2.0] * 3),
+    ("index_put_", lambda x: x.__setitem__(ONE, ROW), [1.0] * 3),
+]
+
+
+def test_triangles_of_repeated_rows_are_what_all_rows_keep() -> None:
+    x = ts.ones(1, 3)
+    x.expand(3, 3).tril_()
+    assert x.tolist() == [[1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("name, write, row", DEPRECATED)
+def test_deprecated_writes_to_expanded_memory_warn(
+    name: str, write: Program, row: list[float]
+) -> None:
+    """What one element is given stays when the others, of the same memory, are left alone."""
+    x = ts.zeros(1, 3)
+    with pytest.warns(UserWarning, match=f"Use of {name} on expanded tensors is deprecated"):
+        write(x.expand(2, 3))
+    assert x.tolist() == [row]
+    write(ts.zeros(2, 3))  # warnings are errors
