@@ -160,16 +160,65 @@ def sliced(text: Any, start: int | None = None, end: int | None = None, step: in
     return text[nonzero_slice(start, end, step)]
 
 
-def _end(end: int, text: Any) -> int:
-    """The schemas' default end, -1, stands for the end of the string."""
-    return len(text) if end == -1 else end
+NO_PIECE = "basic_string::substr: __pos > this->size()"
+"""What is said of a search that begins behind a text."""
 
 
-def index(text: Any, part: Any, start: int = 0, end: int = -1) -> int:
-    found: int = text.find(part, start, _end(end, text))
-    if found < 0:
-        raise OperatorError("ValueError: substring not found")
+def _bounds(start: int, end: int, size: int) -> tuple[int, int]:
+    """What negative bounds of a search mean; as an end, -1 is that of the text."""
+    return (
+        max(0, size + start) if start < 0 else start,
+        max(0, size + end + 1) if end < 0 else end,
+    )
+
+
+def _piece(text: Any, start: int, end: int) -> Any:
+    """C++'s `substr`, for which a negative length is one without bounds."""
+    if start > len(text):
+        raise OperatorError(NO_PIECE)
+    return text[start : end if end >= start else None]
+
+
+def _place(is_last: bool) -> Kernel:
+    """`find` or `rfind`: in bounds that hold nothing, an empty part stands at the first."""
+
+    def run(text: Any, part: Any, start: int = 0, end: int = -1) -> int:
+        start, end = _bounds(start, end, len(text))
+        inner = _piece(text, start, end) if end > start else text[:0]
+        found: int = inner.rfind(part) if is_last else inner.find(part)
+        return found if found < 0 else found + start
+
+    return run
+
+
+def _index(is_last: bool) -> Kernel:
+    place = _place(is_last)
+
+    def run(text: Any, part: Any, start: int = 0, end: int = -1) -> int:
+        found: int = place(text, part, start, end)
+        if found < 0:
+            raise OperatorError("ValueError: substring not found")
+        return found
+
+    return run
+
+
+def count(text: Any, part: Any, start: int = 0, end: int = -1) -> int:
+    """How many begin in the bounds. Of empty ones TorchScript counts for ever."""
+    start, end = _bounds(start, end, len(text))
+    if start >= end:
+        return 0
+    found: int = text.count(part, start, end - 1 + max(1, len(part)))
     return found
+
+
+def _has_end(method: str) -> Kernel:
+    """`startswith` or `endswith`."""
+
+    def run(text: Any, part: Any, start: int = 0, end: int = -1) -> Any:
+        return getattr(_piece(text, *_bounds(start, end, len(text))), method)(part)
+
+    return run
 
 
 def partition(text: Any, separator: Any) -> Any:
@@ -182,9 +231,10 @@ def rpartition(text: Any, separator: Any) -> Any:
 
 
 def split(text: Any, separator: Any = None, limit: int = -1) -> Any:
+    """The limit is one for a separator that is given."""
     if separator is not None and not separator:
         raise OperatorError("ValueError: empty separator")
-    return text.split(separator, limit)
+    return text.split(separator, -1 if separator is None else limit)
 
 
 def split_lines(text: Any, keepends: bool = False) -> Any:
@@ -266,13 +316,13 @@ _TABLE: dict[str, Kernel] = {
     "strip": lambda text, chars: text.strip(chars),
     "lstrip": lambda text, chars: text.lstrip(chars),
     "rstrip": lambda text, chars: text.rstrip(chars),
-    "find": lambda s, part, start=0, end=-1: s.find(part, start, _end(end, s)),
-    "rfind": lambda s, part, start=0, end=-1: s.rfind(part, start, _end(end, s)),
-    "index.str": index,
-    "rindex": lambda s, part, start=0, end=-1: _last(s, part, start, _end(end, s)),
-    "count": lambda s, part, start=0, end=-1: s.count(part, start, _end(end, s)),
-    "startswith": lambda s, part, start=0, end=-1: s.startswith(part, start, _end(end, s)),
-    "endswith": lambda s, part, start=0, end=-1: s.endswith(part, start, _end(end, s)),
+    "find": _place(False),
+    "rfind": _place(True),
+    "index.str": _index(False),
+    "rindex": _index(True),
+    "count": count,
+    "startswith": _has_end("startswith"),
+    "endswith": _has_end("endswith"),
     "center": _padded("center"),
     "ljust": _padded("ljust"),
     "rjust": _padded("rjust"),
@@ -285,13 +335,6 @@ _TABLE: dict[str, Kernel] = {
     "rpartition": rpartition,
     "ord": code,
 }
-
-
-def _last(text: Any, part: Any, start: int, end: int) -> int:
-    found: int = text.rfind(part, start, end)
-    if found < 0:
-        raise OperatorError("ValueError: substring not found")
-    return found
 
 
 KERNELS: dict[str, Kernel] = {

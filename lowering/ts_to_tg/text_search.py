@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.text import NO_PIECE
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 from tensorscript.dialects.tg.types import ScalarType
 
@@ -35,34 +37,52 @@ def _search(b: Builder, text: Value, part: Value, start: Expr, step: int = 1) ->
     return b.scalar_of(perform(b, "search", [*columns, *ends], _I64))
 
 
-def _within(b: Builder, text: Value, start: Value, end: Value) -> tuple[Value, Expr, Expr]:
-    """(`text[start:end]`, where it starts, whether it starts in the text): the ends of `find` and
-    the like, where -1 stands for the end of the string."""
-    if (start, end) == (0, -1):
-        return text, const(0), as_expr(True)
+@dataclass(frozen=True)
+class _Bounds:
+    """Where `find` and the like search: from `first` up to `last` in a text of `size` bytes."""
+
+    first: Expr
+    last: Expr
+    size: Expr
+
+    def piece(self, b: Builder, text: Value, is_empty: bool) -> Value:
+        """C++'s `substr` of them. Of bounds in the wrong order it is the whole rest, unless such
+        are `is_empty`."""
+        if (self.first, self.last) == (const(0), self.size):
+            return text
+        is_ordered = named(b, binary("gt" if is_empty else "ge", self.last, self.first))
+        begins = binary("le", self.first, self.size)
+        if is_empty:
+            begins = binary("or", begins, unary("not", is_ordered))
+        check(b, named(b, begins), NO_PIECE)
+        rest = const(0) if is_empty else self.size
+        end = select(is_ordered, binary("min", self.last, self.size), rest)
+        count = binary("max", end - self.first, 0)
+        return slice_of(b, text, named(b, binary("min", self.first, self.size)), named(b, count))
+
+
+def _bounds(b: Builder, text: Value, start: Value, end: Value) -> _Bounds:
+    """What negative ones mean; as an end, -1 is that of the text."""
     size = size_of(b, text)
 
-    def counted(value: Value) -> Expr:
+    def counted(value: Value, whole: Expr) -> Expr:
         e = named(b, value)
-        return binary("max", select(e < 0, e + size, e), 0)
+        return named(b, binary("max", select(e < 0, e + whole, e), 0))
 
-    first = named(b, counted(start))
-    last = size if end == -1 else binary("min", counted(end), size)
-    count = binary("max", last - first, 0)
-    inside = binary("le", first, size)
-    return slice_of(b, text, binary("min", first, size), count), first, inside
+    first = const(0) if start == 0 else counted(start, size)
+    return _Bounds(first, size if end == -1 else counted(end, size + 1), size)
 
 
 def _place(backwards: bool) -> Callable[..., Expr]:
     def row(ev: Evaluator, text: Value, part: Value, start: Value = 0, end: Value = -1) -> Expr:
         b = ev.b
-        inner, first, inside = _within(b, text, start, end)
+        bounds = _bounds(b, text, start, end)
+        inner = bounds.piece(b, text, is_empty=True)
         if backwards:
             found = _search(b, inner, part, size_of(b, inner) - size_of(b, part), -1)
         else:
             found = _search(b, inner, part, const(0))
-        exists = binary("and", binary("ge", found, 0), inside)
-        return named(b, select(exists, found + first, const(-1)))
+        return named(b, select(binary("ge", found, 0), found + bounds.first, const(-1)))
 
     return row
 
@@ -97,8 +117,15 @@ def _each_place(
 
 def _count(ev: Evaluator, text: Value, part: Value, start: Value = 0, end: Value = -1) -> Value:
     b = ev.b
-    inner, _, inside = _within(b, text, start, end)
-    empty = named(b, size_of(b, part).equals(0))
+    bounds = _bounds(b, text, start, end)
+    width = size_of(b, part)
+    some = named(b, binary("gt", bounds.last, bounds.first))
+    # Those that begin in the bounds: a last one may end behind them.
+    behind = bounds.last + (binary("max", width, 1) - 1)
+    last = named(b, select(some, binary("min", behind, bounds.size), bounds.first))
+    first = named(b, binary("min", bounds.first, bounds.size))
+    inner = _Bounds(first, binary("max", last, first), bounds.size).piece(b, text, is_empty=True)
+    empty = named(b, width.equals(0))
 
     def of_empty(_: Sequence[Value]) -> list[Value]:
         return [known(named(b, size_of(b, inner) + 1))]
@@ -110,6 +137,7 @@ def _count(ev: Evaluator, text: Value, part: Value, start: Value = 0, end: Value
         (count,) = of_some([]) if part else of_empty([])
     else:
         (count,) = branch(b, empty, of_empty, of_some)
+    inside = binary("and", some, binary("le", bounds.first, bounds.size))
     return known(named(b, select(inside, as_expr(count), const(0))))
 
 
@@ -146,7 +174,7 @@ def new_texts(ev: Evaluator, content: Grown) -> ListRef:
 
 def _split(ev: Evaluator, text: Value, separator: Value = None, limit: Value = -1) -> Value:
     b = ev.b
-    if limit != -1:
+    if limit != -1 and separator is not None:
         b.cannot("splitting a string a number of times")
     made = new_grown(b, TextElement())
     if separator is None:
@@ -268,11 +296,10 @@ def _has_end(starts: bool) -> Callable[..., Value]:
 
     def row(ev: Evaluator, text: Value, part: Value, start: Value = 0, end: Value = -1) -> Value:
         b = ev.b
-        inner, _, inside = _within(b, text, start, end)
+        inner = _bounds(b, text, start, end).piece(b, text, is_empty=False)
         size, width = size_of(b, inner), size_of(b, part)
         at = const(0) if starts else binary("max", size - width, 0)
-        same = same_text(b, slice_of(b, inner, at, binary("min", width, size)), part)
-        return known(binary("and", inside, same))
+        return known(same_text(b, slice_of(b, inner, at, binary("min", width, size)), part))
 
     return row
 

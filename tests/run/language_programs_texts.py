@@ -175,4 +175,53 @@ def f(xs: List[float]):
 >>> f([1.0, 2.0])
 >>> f([])
 >>> f([1.0, 2.0, 3.0])
+
+=== text_places_in_bounds
+def f(x: str, part: str, a: int, b: int):
+    return x.find(part, a, b), x.rfind(part, a, b)
+>>> f("banana", "a", 4, 2)
+>>> f("banana", "", 4, 2)
+>>> f("banana", "a", -1, -3)
+>>> f("banana", "a", -1, -1)
+>>> f("banana", "n", 0, -2)
+>>> f("banana", "", 7, 2)
+>>> f("banana", "ana", 0, -1)
+>>> f("banana", "a", -9, 20)
+
+=== text_index_in_bounds
+def f(x: str, part: str, a: int, b: int):
+    return x.index(part, a, b), x.rindex(part, a, b)
+>>> f("banana", "na", 1, -1)
+>>> f("banana", "na", 0, 3)
+
+=== text_ends_in_bounds
+def f(x: str, part: str, a: int, b: int):
+    return x.startswith(part, a, b), x.endswith(part, a, b)
+>>> f("banana", "a", 4, 2)
+>>> f("banana", "n", 4, 2)
+>>> f("banana", "", 6, 2)
+>>> f("banana", "a", -1, -1)
+>>> f("banana", "n", 0, -2)
+>>> f("banana", "", 0, -10)
+
+=== text_bounds_behind
+def f(x: str, part: str, a: int, b: int):
+    return x.startswith(part, a, b), x.find(part, a, b)
+>>> f("banana", "", 7, 8)
+
+=== text_count_in_bounds
+def f(x: str, part: str, a: int, b: int):
+    return x.count(part, a, b)
+>>> f("banana", "na", 0, 3)
+>>> f("banana", "na", 4, 5)
+>>> f("banana", "n", 0, -2)
+>>> f("banana", "a", -1, -1)
+>>> f("banana", "a", 7, 20)
+>>> f("banana", "", 3, 3)
+>>> f("banana", "", 5, 3)
+
+=== text_split_at_blanks
+def f(x: str):
+    return x.split(None, 1), x.split(" ", 1)
+>>> f(" a b  c")
 """

@@ -88,6 +88,7 @@ OTHER_WORDS = {
     "attribute_annotated_later": "the text of a range of the source",
     "conversions": "the text of C++'s stoll",
     "strings_index_error": "the text of C++'s string::at",
+    "text_bounds_behind": "the text of C++'s string::substr",
     "texts_of_integers": "the text of C++'s stoll",
     "texts_of_floats": "the text of C++'s stod",
     "class_linked": "another of two faults is found first",
