@@ -7,6 +7,7 @@ import pytest
 
 import tensorscript as ts
 from tensorscript.dialects.te.expr import Expr, call, load, var
+from tensorscript.lowering.te.names import unused
 from tensorscript.lowering.tg.bodies import at_indices, node_count, rename_operands
 from tensorscript.lowering.tg_to_te.module_parts import identifier
 
@@ -83,3 +84,6 @@ def test_fresh_names_are_the_next_ones() -> None:
     holes = {"y", "y_1", "y_3"}
     assert identifier("y", holes) == "y_2"
     assert len({identifier("y", holes) for _ in range(20)}) == 20
+    copies: set[str] = set()
+    assert [unused("z", copies, first=2) for _ in range(4)] == ["z", "z_2", "z_3", "z_4"]
+    assert unused("z", {"z", "z_3"}, first=2) == "z_2"
