@@ -72,7 +72,7 @@ def atleast(ndim: int) -> Face:
     def run(*tensors: Any) -> Any:
         several = len(tensors) != 1 or isinstance(tensors[0], (list, tuple))
         given = tensors[0] if several and len(tensors) == 1 else tensors
-        return tuple(op(name, x) for x in given) if several else op(name, tensors[0])
+        return tuple(op(name, list(given))) if several else op(name, tensors[0])
 
     return run
 

@@ -184,7 +184,7 @@ def unpad_sequence(
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences of different lengths."""
-    lengths = [s.size(0) for s in sequences]
+    lengths = as_tensor([s.size(0) for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

@@ -3,6 +3,7 @@ line where PyTorch's are there, and else at one of the library's Python."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -40,3 +41,25 @@ def _is_of_a_program(filename: str) -> bool:
 def test_as_pytorch_warns(name: str) -> None:
     program = programs.PROGRAMS[name]
     assert warned(ts, program) == warned(torch, program)
+
+
+RECORDED = [
+    name
+    for name in programs.PROGRAMS
+    if name.startswith(("AdaptiveLog", "GaussianNLL", "packed", "t.unravel", "t.atleast"))
+    or "pack_sequence([" in name
+]
+
+
+def operators(library: Any, program: Any) -> list[str]:
+    """The operators of a trace, in order, with calls inlined."""
+    library.manual_seed(0)
+    traced, inputs = program(library)
+    made = library.jit.trace(traced, inputs, check_trace=False)
+    return re.findall(r"= (aten::\w+)", str(made.inlined_graph))
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_as_pytorch_records(name: str) -> None:
+    program = programs.PROGRAMS[name]
+    assert operators(ts, program) == operators(torch, program)

@@ -354,7 +354,7 @@ def gaussian_nll_loss(
     var.clamp_(min=eps)
     loss = 0.5 * (ts.log(var) + (input - target) ** 2 / var)
     if full:
-        loss = loss + 0.5 * math.log(2 * math.pi)
+        loss += 0.5 * math.log(2 * math.pi)
     return reduced(loss, reduction)
 
 

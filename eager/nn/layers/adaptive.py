@@ -78,26 +78,29 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         batched = target_.dim() > 0
         input = input_ if batched else input_.unsqueeze(0)
         target = target_ if batched else target_.unsqueeze(0)
-        output, column = input.new_zeros(target.size(0)), target.clone()
-        found = 0
+        rows = target.size(0)
+        output, gather_inds, found = input.new_zeros(rows), target.new_empty(rows), 0
         for k, (low, high) in enumerate(pairwise([0, *self.cutoffs])):
-            rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
-            if rows.numel() == 0:
+            target_mask = (target >= low) & (target < high)
+            row_indices = target_mask.nonzero().squeeze()
+            if row_indices.numel() == 0:
                 continue
-            found += rows.numel()
             if k == 0:  # these have columns of their own
-                continue
-            inside = F.log_softmax(self.tail[k - 1](input.index_select(0, rows)), dim=1)
-            within = (target.index_select(0, rows) - low).unsqueeze(1)
-            output = output.index_copy(0, rows, inside.gather(1, within).squeeze(1))
-            column = column.index_fill(0, rows, self.shortlist_size + k - 1)
-        if found != target.size(0):
+                gather_inds.index_copy_(0, row_indices, target[target_mask])
+            else:
+                within = target[target_mask] - low
+                cluster = self.tail[k - 1](input.index_select(0, row_indices))
+                gather_inds.index_fill_(0, row_indices, self.shortlist_size + k - 1)
+                inside = F.log_softmax(cluster, dim=1).gather(1, within.unsqueeze(1))
+                output.index_copy_(0, row_indices, inside.squeeze(1))
+            found += row_indices.numel()
+        if found != rows:
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range "
                 f"[{target.min().item()}, {target.max().item()}] were found. "
             )
         head = F.log_softmax(self.head(input), dim=1)
-        output = output + head.gather(1, column.unsqueeze(1)).squeeze(1)
+        output += head.gather(1, gather_inds.unsqueeze(1)).squeeze()
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
