@@ -118,22 +118,33 @@ class _Writer:
         """An i64 size expression over the symbols read so far."""
         return size_value(e, self.sizes, self.new)
 
+    def given(self, pointer: str, message: str, otherwise: str = "false") -> str:
+        """Check that a pointer is not NULL, or that `otherwise` holds; the pointer."""
+        there = self.new(f"icmp ne ptr {pointer}, null")
+        good = self.new(f"or i1 {there}, {otherwise}")
+        self.require(_Check(good, Status.NULL, message))
+        return pointer
+
     def tensor(self, spec: ArraySpec) -> str:
-        """Check a DLTensor argument; its data pointer."""
+        """Check a DLTensor argument; its data pointer, which may be NULL if it has no element."""
         self._kind(spec)
         argument = f"%{spec.name}"
-        if spec.shape:
-            self._shape(argument, spec)
+        found = self._shape(argument, spec) if spec.shape else []
+        empty = "false"
+        for size, have in zip(spec.shape, found, strict=True):
+            if not size.is_const or size.value == 0:
+                none = self.new(f"icmp eq i64 {have}, 0")
+                empty = self.new(f"or i1 {empty}, {none}")
         data = self.at(argument, DATA, "ptr")
+        self.given(data, f"argument '{spec.name}' has no data", empty)
         offset = self.at(argument, OFFSET, "i64")
         return self.new(f"getelementptr i8, ptr {data}, i64 {offset}")
 
     def grown(self, spec: ArraySpec) -> str:
         """Check the DLTensor that takes a grown result; the cells for the entry."""
         self._kind(spec)
-        shape = self.new(f"icmp ne ptr {self.at(f'%{spec.name}', SHAPE, 'ptr')}, null")
-        message = f"argument '{spec.name}' has no room for its shape"
-        self.require(_Check(shape, Status.NULL, message))
+        shape = self.at(f"%{spec.name}", SHAPE, "ptr")
+        self.given(shape, f"argument '{spec.name}' has no room for its shape")
         cells = self.new(f"alloca [{1 + len(spec.shape)} x i64]")
         self.emit(f"store ptr null, ptr {cells}")
         return cells
@@ -158,8 +169,7 @@ class _Writer:
     def _kind(self, spec: ArraySpec) -> None:
         """Check device, dtype and rank."""
         name, dtype, argument = spec.name, spec.dtype, f"%{spec.name}"
-        given = self.new(f"icmp ne ptr {argument}, null")
-        self.require(_Check(given, Status.NULL, f"argument '{name}' is NULL"))
+        self.given(argument, f"argument '{name}' is NULL")
         device = self.new(f"icmp eq i32 {self.at(argument, DEVICE, 'i32')}, {CPU_DEVICE}")
         self.require(_Check(device, Status.DEVICE, f"argument '{name}' is not on the CPU"))
         word = dlpack_code(dtype) | (dtype.bits << 8) | (1 << 16)
@@ -169,22 +179,17 @@ class _Writer:
         ndim = self.new(f"icmp eq i32 {self.at(argument, NDIM, 'i32')}, {rank}")
         self.require(_Check(ndim, Status.RANK, f"argument '{name}': expected {rank} dimension(s)"))
 
-    def _shape(self, argument: str, spec: ArraySpec) -> None:
-        shape = self.at(argument, SHAPE, "ptr")
+    def _shape(self, argument: str, spec: ArraySpec) -> list[str]:
+        """Check sizes and strides; the sizes, of which new names are read."""
+        shape = self.given(self.at(argument, SHAPE, "ptr"), f"argument '{spec.name}' has no shape")
         found = [self.at(shape, 8 * axis, "i64") for axis in range(len(spec.shape))]
         for axis, (size, have) in enumerate(zip(spec.shape, found, strict=True)):
             if size.op == "var" and str(size.value) not in self.sizes:
                 self.sizes[str(size.value)] = have
-                if spec.listed:
-                    continue
-                least = self.new(f"icmp sgt i64 {have}, 1")
-                self.require(
-                    _Check(
-                        least,
-                        Status.SHAPE,
-                        f"argument '{spec.name}': size {size} of dimension {axis} must be above 1",
-                    )
-                )
+                least = -1 if spec.listed else 1
+                enough = self.new(f"icmp sgt i64 {have}, {least}")
+                said = f"size {size} of dimension {axis} must be above {least}"
+                self.require(_Check(enough, Status.SHAPE, f"argument '{spec.name}': {said}"))
                 continue
             fits = self.new(f"icmp eq i64 {have}, {self.size(size)}")
             wanted = "x".join(str(s) for s in spec.shape)
@@ -192,6 +197,7 @@ class _Writer:
                 _Check(fits, Status.SHAPE, f"argument '{spec.name}': expected shape {wanted}")
             )
         self._strides(argument, spec, found)
+        return found
 
     def _strides(self, argument: str, spec: ArraySpec, found: list[str]) -> None:
         """NULL strides, or those specified (a size-1 dimension may have any)."""
@@ -228,8 +234,7 @@ class _Writer:
         self.emit(f"%cells = alloca [{max(1, total)} x i64]")
         self.emit(f"%pointers = alloca [{max(1, total)} x ptr]")
         if self.state is not None and not raw:
-            given = self.new("icmp ne ptr %self, null")
-            self.require(_Check(given, Status.NULL, "argument 'self' is NULL"))
+            self.given("%self", "argument 'self' is NULL")
         pointers = [self._pointer(spec, number, raw) for number, spec in enumerate(self._inputs())]
         if self.state is not None:
             pointers += [self._field("%self", slot.offset) for slot in self.state.slots]
@@ -239,8 +244,10 @@ class _Writer:
         for number, spec in enumerate(signature.outputs):
             if self.state is not None and number in self.state.hidden:
                 pointers.append(self._field("%self", self.state.place_of(number)))
-            elif isinstance(spec, ScalarSpec) or raw:
+            elif raw:
                 pointers.append(f"%{spec.name}")
+            elif isinstance(spec, ScalarSpec):
+                pointers.append(self.given(f"%{spec.name}", f"argument '{spec.name}' is NULL"))
             elif spec.grown:
                 pointers.append(self.grown(spec))
                 grown.append((spec, pointers[-1]))

@@ -101,6 +101,10 @@ int main(void) {
   in.shape = shape;
   in.strides = wrong;
   printf("%d %s\n", softmax(&in, &out), softmax_error());
+  in.shape = NULL;
+  printf("%d %s\n", softmax(&in, &out), softmax_error());
+  in.shape = shape, in.strides = NULL, out.data = NULL;
+  printf("%d %s\n", softmax(&in, &out), softmax_error());
   return 0;
 }
 """
@@ -117,6 +121,8 @@ def test_a_c_program_uses_the_object(tmp_path: Path) -> None:
         "5 argument 'x': expected 2 dimension(s)",
         "6 argument 'x': expected shape 64x100",
         "7 argument 'x': expected row-major contiguous",
+        "2 argument 'x' has no shape",
+        "2 argument 'out0' has no data",
     ]
 
 
@@ -324,7 +330,12 @@ int main(void) {
   size = 0;
   if (primes(&in, 0.5, &found, &scaled, &count, &first) != PRIMES_PROGRAM) return 2;
   printf("%s\n", primes_error());
-  return found.data != NULL;
+  size = -1;
+  printf("%d ", primes(&in, 0.5, &found, &scaled, &count, &first));
+  size = 2;
+  printf("%d\n", primes(&in, 0.5, &found, &scaled, NULL, &first));
+  size = 0, in.data = NULL;
+  return found.data != NULL || primes(&in, 0.5, &found, &scaled, &count, &first) != PRIMES_PROGRAM;
 }
 """
 
@@ -335,7 +346,8 @@ def test_lists_that_grow(tmp_path: Path) -> None:
     lines = build_and_run(tmp_path, PRIMES_PROGRAM, "primes.o").splitlines()
     assert lines[:7] == ["2 1.0", "3 1.5", "5 2.5", "7 3.5", "2 1.0", "3 1.5", "6 2"]
     assert lines[7].startswith("list index out of range")
-    assert "<--- HERE" in lines[-1]
+    assert "<--- HERE" in lines[-2]
+    assert lines[-1] == "6 2"
 
 
 def under_valgrind(folder: Path) -> str:
