@@ -66,13 +66,13 @@ def compile_object(
     chosen = target or host()
     module, maker = _prepare(text, chosen, options, position_independent, libraries)
     made = bytes(maker.emit_object(module))
-    if half_conversions.TEXT in libraries or not _calls_conversions(made, chosen):
+    if half_conversions.TEXT in libraries or not calls_conversions(made, chosen):
         return made
     added = (*libraries, half_conversions.TEXT)
     return compile_object(text, chosen, options, position_independent, added)
 
 
-def _calls_conversions(made: bytes, target: Target) -> bool:
+def calls_conversions(made: bytes, target: Target) -> bool:
     """Whether an object asks for functions that convert halves: the processor does not."""
     asks = any(name in made for name in half_conversions.NAMES)
     return asks and target.triple.startswith("x86_64")

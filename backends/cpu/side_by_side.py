@@ -16,12 +16,13 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from tensorscript.backends.llvm import half_conversions
 from tensorscript.backends.llvm.cut import cut
 from tensorscript.backends.llvm.optimize import Optimization, pass_manager, simplify
 from tensorscript.backends.target import Target, new_machine
 from tensorscript.base.errors import InternalError
 
-from .jit import compile_object
+from .jit import calls_conversions, compile_object
 
 LEAST_TEXT = 40_000
 """Characters of a piece: LLVM takes some 50 ms for so many."""
@@ -45,7 +46,10 @@ def compile_pieces(text: str, target: Target, options: Optimization) -> bytes:
     jobs[0].run()
     for job in jobs[1:]:
         job.join()
-    return b"".join(job.result() for job in jobs)
+    made = b"".join(job.result() for job in jobs)
+    if calls_conversions(made, target):
+        made += compile_object(half_conversions.TEXT, target, options)
+    return made
 
 
 def _processors() -> int:

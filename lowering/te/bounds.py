@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, add, binary, sub
+from tensorscript.dialects.te.expr import Expr, add, all_of, binary, const, mul, sub
 from tensorscript.dialects.te.ops import ForOp
 from tensorscript.dialects.te.polynomial import (
     Polynomial,
@@ -33,14 +33,65 @@ class Region:
         self, d: int, offset: Expr, shape: Expr, nest: Nest, loop: ForOp
     ) -> Expr | None:
         """The condition that index `base[d] + offset` is inside the buffer; None if certain."""
+        ranges = dict(nest.body_ranges(loop)) | self._reach(d, offset)
+        return _uncertain(add(self.base[d], offset), shape, ranges)
+
+    def guards(
+        self, offsets: Sequence[Expr], buffer: Buffer, nest: Nest, loop: ForOp
+    ) -> list[Expr]:
+        """The conditions that `base + offsets` is inside the buffer, but for those that are
+        certain."""
+        found = self._by_dimension(offsets, buffer, nest, loop)
+        return [guard for guard in found if guard is not None]
+
+    def _by_dimension(
+        self, offsets: Sequence[Expr], buffer: Buffer, nest: Nest, loop: ForOp
+    ) -> list[Expr | None]:
+        dims = enumerate(zip(offsets, buffer.shape, strict=True))
+        return [self.missing_guard(d, at, shape, nest, loop) for d, (at, shape) in dims]
+
+    def memory_guards(
+        self, offsets: Sequence[Expr], buffer: Buffer, nest: Nest, loop: ForOp
+    ) -> list[Expr]:
+        """The same where an index may leave its dimension (`collapse`, `fold`): what lies behind
+        the end of a row is the next one's beginning."""
+        single = self._by_dimension(offsets, buffer, nest, loop)
         ranges = dict(nest.body_ranges(loop))
-        ranges |= {name: Interval(0, self.size[d] - 1) for name in offset.free}
-        at = add(self.base[d], offset)
-        needed = [binary("ge", at, 0), binary("lt", at, shape)]
-        missing = [c for c in needed if prove(c, ranges) is not True]
-        if not missing:
-            return None
-        return missing[0] if len(missing) == 1 else binary("and", *missing)
+        for d, offset in enumerate(offsets):
+            ranges |= self._reach(d, offset)
+        found: list[Expr | None] = []
+        for run in _runs(buffer):
+            if all(single[d] is None for d in run[1:]):
+                found.append(single[run[0]])
+                continue
+            at, count = const(0), const(1)
+            for d in run:
+                at = add(mul(at, buffer.shape[d]), add(self.base[d], offsets[d]))
+                count = mul(count, buffer.shape[d])
+            found.append(_uncertain(at, count, ranges))
+        return [guard for guard in found if guard is not None]
+
+    def _reach(self, d: int, offset: Expr) -> dict[str, Interval]:
+        return {name: Interval(0, self.size[d] - 1) for name in offset.free}
+
+
+def _uncertain(at: Expr, count: Expr, ranges: Mapping[str, Interval]) -> Expr | None:
+    """The condition that `0 <= at < count`; None if it is certain."""
+    needed = [binary("ge", at, 0), binary("lt", at, count)]
+    missing = [c for c in needed if prove(c, ranges) is not True]
+    return all_of(missing) if missing else None
+
+
+def _runs(buffer: Buffer) -> list[list[int]]:
+    """Dimensions that one stride walks together: the end of a row is followed by the next row."""
+    strides = buffer.effective_strides
+    runs: list[list[int]] = []
+    for d, shape in enumerate(buffer.shape):
+        if d and strides[d - 1] is mul(strides[d], shape):
+            runs[-1].append(d)
+        else:
+            runs.append([d])
+    return runs
 
 
 def _split(p: Polynomial, fixed: frozenset[str]) -> tuple[Polynomial, Polynomial]:

@@ -137,7 +137,8 @@ def _copy(
             return StoreOp(name, here, load(buffer.name, there, buffer.dtype))
         return StoreOp(buffer.name, there, load(name, here, buffer.dtype))
 
-    return over_region(nest, f"{name}{'_r' if read else '_w'}", buffer, region, loop, copy)
+    prefix = f"{name}{'_r' if read else '_w'}"
+    return over_region(nest, prefix, buffer, region, loop, copy, by_memory=read)
 
 
 def over_region(
@@ -147,21 +148,19 @@ def over_region(
     region: Region,
     loop: ForOp,
     make: Callable[[Sequence[Expr], Sequence[Expr]], Operation],
+    by_memory: bool = False,
 ) -> Operation:
     """`make(local indices, indices in the buffer)` for each element of the region.
 
-    The loops are named after `prefix`; elements outside of the buffer are left out.
+    The loops are named after `prefix`; elements outside of the buffer are left out. With
+    `by_memory`, those whose indices leave a dimension and stay inside the buffer are not.
     """
     names = [nest.fresh(prefix) for _ in region.size]
     here = [var(n) if size > 1 else const(0) for n, size in zip(names, region.size, strict=True)]
     there = [expression(polynomial(add(b, v))) for b, v in zip(region.base, here, strict=True)]
     body = make(here, there)
-    guards = [
-        guard
-        for d, v in enumerate(here)
-        if (guard := region.missing_guard(d, v, buffer.shape[d], nest, loop)) is not None
-    ]
-    if guards:
+    find = region.memory_guards if by_memory else region.guards
+    if guards := find(here, buffer, nest, loop):
         body = IfOp(all_of(guards), [body])
     for n, size in reversed(list(zip(names, region.size, strict=True))):
         if size > 1:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import tensorscript as ts
-from tensorscript.backends.cpu.jit import compile_object
+from tensorscript.backends.cpu import side_by_side
+from tensorscript.backends.cpu.jit import compile_object, load_object
 from tensorscript.backends.llvm.half_conversions import NAMES
+from tensorscript.backends.llvm.optimize import VECTOR_CODE
 from tensorscript.backends.target import parse
 
 PLAIN = "x86-64"
@@ -60,3 +64,27 @@ define void @f(ptr %x) {
 """
     plain, fitted = (compile_object(text, parse("cpu", cpu)) for cpu in (PLAIN, "x86-64-v3"))
     assert all(name in plain and name not in fitted for name in NAMES)
+
+
+def test_programs_in_pieces_bring_the_conversions_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_by_side, "LEAST_TEXT", 100)
+    monkeypatch.setattr(side_by_side, "_processors", lambda: 2)
+    text = "".join(
+        f"""
+define void @add{number}(ptr %x) {{
+  %half = load half, ptr %x
+  %wide = fpext half %half to float
+  %sum = fadd float %wide, {number}.0
+  %made = fptrunc float %sum to half
+  store half %made, ptr %x
+  ret void
+}}
+"""
+        for number in (2, 3)
+    )
+    made = side_by_side.compile_pieces(text, parse("cpu", PLAIN), VECTOR_CODE)
+    names = ("add2", "add3")
+    loaded, x = load_object(made, names), np.array([0.5], np.float16)
+    for name in names:
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(loaded.address(name))(x.ctypes.data)
+    assert x[0] == 5.5

@@ -107,18 +107,19 @@ def lookup(b: Builder, kept: str, table: tuple[float, ...], index: Value) -> Val
 
 
 def _joined(b: Builder, parts: list[str], width: int) -> Value:
-    """The vector of parts of `width` lanes, or the first lanes of the only part."""
-    if width > b.lanes:
-        kind, picks = f"<{width} x {b.scalar}>", _picks(range(b.lanes))
-        return b.emit(f"shufflevector {kind} {parts[0]}, {kind} poison, {picks}", "f")
-    while len(parts) > 1:
+    """The vector of parts of `width` lanes each, of which the last may be longer than is left."""
+    while width < b.lanes:
         kind, picks = f"<{width} x {b.scalar}>", _picks(range(2 * width))
+        parts = [*parts, "poison"] if len(parts) % 2 else parts
         parts = [
             b.emit(f"shufflevector {kind} {left}, {kind} {right}, {picks}", "f").name
             for left, right in zip(parts[::2], parts[1::2], strict=True)
         ]
         width *= 2
-    return Value(b, parts[0], "f")
+    if width == b.lanes:
+        return Value(b, parts[0], "f")
+    kind, picks = f"<{width} x {b.scalar}>", _picks(range(b.lanes))
+    return b.emit(f"shufflevector {kind} {parts[0]}, {kind} poison, {picks}", "f")
 
 
 def _part(b: Builder, x: Value, first: int, width: int) -> str:
