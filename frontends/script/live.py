@@ -63,7 +63,7 @@ from .python_names import (
 )
 from .signature import NO_DEFAULT, Formal, Signature
 from .text import TextWorld
-from .values import Args, Kwargs, Parts, Simple, Sugared, Undefined
+from .values import Args, Kwargs, Parts, Simple, Sugared, Undefined, undefined
 from .written_out import AutogradFunction, PythonValue, is_autograd_function, legacy_tensor
 
 
@@ -161,7 +161,7 @@ class World(LiveClasses):
             try:
                 return Simple(em.constant(python_constant(value), span))
             except TypeError:
-                return Undefined(type(value).__name__)
+                return undefined(value)
         if isinstance(value, types.FunctionType | types.MethodType):
             return self._python_function(value, em, span)
         if isinstance(value, types.BuiltinFunctionType):
@@ -175,7 +175,7 @@ class World(LiveClasses):
             return LooseModule()
         if callable(value):
             return self._stays(value)
-        return Undefined(type(value).__name__)
+        return undefined(value)
 
     def _python_function(
         self, fn: types.FunctionType | types.MethodType, em: FunctionEmitter, span: Span | None

@@ -30,7 +30,7 @@ from .program import ClassInfo, Program
 from .python_names import default_value, is_plain_data, modifier_of, qualified_name
 from .source import FunctionSource, annotations_of, function_source
 from .type_comments import comment_annotations
-from .values import Sugared, Undefined
+from .values import Sugared, undefined
 
 
 @dataclass
@@ -285,7 +285,7 @@ class LiveResolver:
         if found is NOT_FOUND or found is None:
             return None
         if is_plain_data(found):
-            return Undefined(type(found).__name__)
+            return undefined(found)
         home = "builtins" if getattr(builtins, name, NOT_FOUND) is found else ""
         return self.world.wrap(found, em, span, home, name)
 

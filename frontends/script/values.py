@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.type_text import annotation_text, message_text
 from tensorscript.dialects.ts.types import (
@@ -21,6 +22,7 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
+from tensorscript.eager.device import Layout, MemoryFormat
 
 from .draft import Value, constant_of, is_constant
 from .emission import Emission
@@ -285,6 +287,14 @@ class Nothing(Sugared):
     """What `print` gives: it stands nowhere that a value is needed."""
 
     kind = "None"
+
+
+_TORCH_NAMES: dict[type, str] = {DType: "dtype", Layout: "layout", MemoryFormat: "memory_format"}
+
+
+def undefined(value: object) -> Undefined:
+    """Data from outside that is no value, by what PyTorch calls its type."""
+    return Undefined(_TORCH_NAMES.get(type(value), type(value).__name__))
 
 
 @dataclass

@@ -654,4 +654,22 @@ def h(x: int) -> int:
 def f(x: int):
     return h(x)
 >>> f(1)
+
+=== dtype_of_global
+G = torch.float64
+def f(n: int):
+    return torch.zeros(n, dtype=G)
+>>> f(1)
+
+=== layout_of_global
+G = torch.strided
+def f(n: int):
+    return torch.zeros(n, layout=G)
+>>> f(1)
+
+=== memory_format_of_global
+G = torch.channels_last
+def f(x: Tensor):
+    return x.contiguous(memory_format=G)
+>>> f(T([[[[1.0]]]]))
 """
