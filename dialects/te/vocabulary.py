@@ -64,6 +64,6 @@ MATH_FUNCTIONS = frozenset(
     ]
 )
 """Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool.
-`decay(x)` is e^x and `decay2(x)` 2^x where x is no more than 0. `fma(a, b, c)` is a * b + c rounded
-once; `muladd` is rounded once or twice, whichever is faster: plain sums and products are rounded as
-a program that has both sees them."""
+`decay(x)` is e^x and `decay2(x)` 2^x where x is no more than 0; the latter is 0 where it would be
+subnormal. `fma(a, b, c)` is a * b + c rounded once; `muladd` is rounded once or twice, whichever is
+faster: plain sums and products are rounded as a program that has both sees them."""

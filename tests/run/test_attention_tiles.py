@@ -247,6 +247,15 @@ def test_rows_hidden_by_the_lowest_number_weigh_all_keys_alike(keys: int) -> Non
     check(under_mask, wanted, q, k, v, mask)
 
 
+@pytest.mark.parametrize("cpu", ["", "x86-64-v3"])
+def test_powers_that_would_be_subnormal(cpu: str) -> None:
+    """What weighs less than 2^-126 of the largest weight counts as nothing."""
+    q, k, v = operands((20, 90, 64, 64))
+    mask = np.broadcast_to(np.linspace(0, -130, 90, dtype=np.float32), (20, 90)).copy()
+    found = ts.compile(under_mask, (q, k, v, mask), cpu=cpu, fallback="error")(q, k, v, mask)
+    np.testing.assert_allclose(found, reference(q, k, v, mask), rtol=1e-5, atol=1e-5)
+
+
 def scaled_up(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
     return F.scaled_dot_product_attention(q, k, v, scale=3.5)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .builder import Builder, Value
 from .coefficients import EXP2, EXP2_ABOVE, EXP2_STEP, ROOTS
-from .registers import floor_to_step, has_tables, lookup, scale
+from .registers import floor_to_step, has_tables, lookup, scale, scales_whole_registers
 
 LN2 = 0.6931471805599453
 LOG2E = 1.4426950408889634
@@ -20,6 +20,8 @@ LOG2E_LOW = {"f32": 1.9259629911266175e-8, "f64": 2.0355273740931033e-17}
 LN2_HIGH = {"f32": 0.693145751953125, "f64": 0.6931471803691238}
 LN2_LOW = {"f32": 1.42860682030941723212e-6, "f64": 1.9082149292705877e-10}
 _EXP_RANGE = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
+_LEAST_NORMAL = {"f32": -126.0, "f64": -1022.0}
+"""Of the exponents of 2."""
 _EXP2_RANGE = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
 
 
@@ -34,9 +36,14 @@ def clamp(b: Builder, x: Value, low: float, high: float) -> Value:
 
 
 def power_of_two(
-    b: Builder, x: Value, factor: Value | float = 1.0, factor_low: float = 0.0
+    b: Builder,
+    x: Value,
+    factor: Value | float = 1.0,
+    factor_low: float = 0.0,
+    kept: Value | None = None,
 ) -> Value:
-    """2^(x (factor + factor_low)), where that is in the range of `scale`."""
+    """2^(x (factor + factor_low)), where that is in the range of `scale`; 0 where it is not `kept`,
+    which takes whole registers."""
     roots = ROOTS[b.dtype] if has_tables(b) else (1.0,)
     n, sum_bits = b.round_to_step(x, factor, len(roots))
     rough = x - n if factor == 1.0 else b.fma(x, factor, -n)
@@ -49,7 +56,7 @@ def power_of_two(
     # What f is multiplied by varies little: it need not wait for all digits of f.
     slope = b.fma(f, b.polynomial(rough, EXP2_STEP[b.dtype]), b.constant(LN2))
     power = b.fma(root * f, slope, root)
-    return scale(b, power, n, steps.sar(len(roots).bit_length() - 1))
+    return scale(b, power, n, steps.sar(len(roots).bit_length() - 1), kept)
 
 
 def bounded_exp(b: Builder, x: Value) -> Value:
@@ -65,7 +72,11 @@ def exp(b: Builder, x: Value) -> Value:
 def decay(b: Builder, x: Value) -> Value:
     """e^x of x <= 0, as a softmax takes it of what its maximum was subtracted from."""
     low, _ = _EXP_RANGE[b.dtype]
-    return bounded_exp(b, b.select(x < low, low, x))
+    if not scales_whole_registers(b):
+        return bounded_exp(b, b.select(x < low, low, x))
+    # A condition costs what a bound does, and some processors take 150 cycles for a result that
+    # becomes too small.
+    return power_of_two(b, x, LOG2E, LOG2E_LOW[b.dtype], x.compare("uge", low))
 
 
 def exp2(b: Builder, x: Value) -> Value:
@@ -74,17 +85,20 @@ def exp2(b: Builder, x: Value) -> Value:
 
 
 def decay2(b: Builder, x: Value) -> Value:
-    """2^x of x <= 0. Where scaling rounds its exponent down, a step that is rounded down as well
-    leaves x as it is for that, and -infinity needs no bound."""
-    low, _ = _EXP2_RANGE[b.dtype]
+    """2^x of x <= 0, and 0 where that is no normal number: some processors take 150 cycles for each
+    sum with a subnormal one. Where scaling rounds its exponent down, a step that is rounded down as
+    well leaves x as it is for that."""
+    low = _LEAST_NORMAL[b.dtype]
+    kept = x.compare("uge", low)
     if not has_tables(b):
-        return power_of_two(b, b.select(x < low, low, x))
+        return b.select(kept, power_of_two(b, b.select(x < low, low, x)), 0.0)
     roots = ROOTS[b.dtype]
     f, sum_bits = floor_to_step(b, x, len(roots), low)
     root = lookup(b, "roots", roots, sum_bits)
     power = b.fma(root * f, b.polynomial(f, EXP2_ABOVE[b.dtype]), root)
     whole = b.steps_in(sum_bits, len(roots)).sar(len(roots).bit_length() - 1)
-    return scale(b, power, x, whole)
+    scaled = scale(b, power, x, whole, kept)
+    return scaled if scales_whole_registers(b) else b.select(kept, scaled, 0.0)
 
 
 def sigmoid(b: Builder, x: Value) -> Value:

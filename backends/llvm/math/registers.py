@@ -23,12 +23,17 @@ def has_tables(b: Builder) -> bool:
     return b.scale_bits == TABLE_BITS
 
 
-def scale(b: Builder, x: Value, n: Value, whole: Value) -> Value:
-    """x * 2^n with n rounded down, which is given as a float and `whole` as an integer. Two
-    steps where no instruction does it, so that results may overflow or become subnormal
-    properly; both ways round once."""
-    if b.scale_bits and b.lanes * b.bits % b.scale_bits == 0:
-        return _scale_vectors(b, x, n)
+def scales_whole_registers(b: Builder) -> bool:
+    """Whether `scale` is one instruction a register."""
+    return bool(b.scale_bits) and b.lanes * b.bits % b.scale_bits == 0
+
+
+def scale(b: Builder, x: Value, n: Value, whole: Value, kept: Value | None = None) -> Value:
+    """x * 2^n with n rounded down, which is given as a float and `whole` as an integer; 0 where
+    lanes of whole registers are not `kept`. Two steps where no instruction does it, so that
+    results may overflow or become subnormal properly; both ways round once."""
+    if scales_whole_registers(b):
+        return _scale_vectors(b, x, n, kept)
     half = whole.sar(1)
     return x * b.power_of_two(half) * b.power_of_two(whole - half)
 
@@ -65,7 +70,7 @@ def floor_to_step(b: Builder, x: Value, steps: int, low: float) -> tuple[Value, 
     return _joined(b, rests, width), b.bits_of(_joined(b, sums, width))
 
 
-def _scale_vectors(b: Builder, x: Value, n: Value) -> Value:
+def _scale_vectors(b: Builder, x: Value, n: Value, kept: Value | None) -> Value:
     """AVX-512's vscalefps and vscalefpd, a register at a time."""
     width = b.scale_bits // b.bits
     ty, mask = f"<{width} x {b.scalar}>", f"i{max(width, 8)}"
@@ -74,9 +79,13 @@ def _scale_vectors(b: Builder, x: Value, n: Value) -> Value:
     parts = []
     for first in range(0, b.lanes, width):
         of_x, of_n = (_part(b, v, first, width) for v in (x, n))
+        lanes = "-1"
+        if kept is not None:
+            bits = f"bitcast <{width} x i1> {_part(b, kept, first, width)} to {mask}"
+            lanes = b.emit(bits, "i").name
         parts.append(
             b.emit(f"call {ty} {symbol}({ty} {of_x}, {ty} {of_n}, {ty} zeroinitializer, "
-                   f"{mask} -1, i32 4)", "f").name
+                   f"{mask} {lanes}, i32 4)", "f").name
         )  # fmt: skip
     return _joined(b, parts, width)
 
