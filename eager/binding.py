@@ -209,8 +209,12 @@ def _reason(argument: Argument, v: Any) -> str:
     )
 
 
-def match(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert: bool) -> Any:
-    """Bind values to the arguments of one overload.
+def match(
+    schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert: bool,
+    gathers: bool = True,
+) -> Any:  # fmt: skip
+    """Bind values to the arguments of one overload; `gathers` lets trailing integers be the
+    elements of its last argument.
 
     Returns:
         The values of all arguments in schema order (a tuple, defaults filled in), or a sentence
@@ -224,7 +228,7 @@ def match(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert
         if used < len(args) and not slot.kwarg_only:
             v = args[used]
             used += 1
-            if slot.takes_rest and _are_integers(args[used - 1 :]):
+            if gathers and slot.takes_rest and _are_integers(args[used - 1 :]):
                 v, used = list(args[used - 1 :]), len(args)
         elif name in left:
             v = left.pop(name)
@@ -329,7 +333,8 @@ def resolve(
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     for convert in (False, True):
         for candidate in candidates:
-            bound = match(candidate, args, kwargs, convert)
+            gathers = not public or _gathers(candidate, method)
+            bound = match(candidate, args, kwargs, convert, gathers)
             if not isinstance(bound, str):
                 return candidate, bound
     for spelling in _FORMER.get(name, ()):
@@ -345,15 +350,18 @@ def resolve(
     reasons = [(str(c), match(c, args, kwargs, True)) for c in candidates]
     if len(reasons) == 1:
         raise ArgumentError(f"{reasons[0][0]}:\n{reasons[0][1]}")
-    given = [
-        *map(_shown_type, args[int(method) :]),
-        *(f"{k}={_shown_type(v)}" for k, v in kwargs.items()),
-    ]
     listed = "\n".join(f" * {text}\n   {why}" for text, why in reasons)
     raise ArgumentError(
         f"{name.removeprefix('aten::')}() received an invalid combination of arguments - got "
-        f"({', '.join(given)}), but expected one of:\n{listed}"
+        f"({call_texts.given(args[int(method) :], kwargs)}), but expected one of:\n{listed}"
     )
+
+
+@cache
+def _gathers(schema: Schema, method: bool) -> bool:
+    """Whether Python takes `f(2, 3)` for `f((2, 3))`: where the sizes are all that is asked by
+    place, beside the tensor of a method."""
+    return sum(not a.kwarg_only for a in schema.arguments) == 1 + method
 
 
 def _refusal(
@@ -362,9 +370,9 @@ def _refusal(
     """PyTorch's words, if Python sees one signature only, or one of that many arguments."""
     if (only := call_texts.only_signature(candidates, len(args) + len(kwargs), method)) is None:
         return None
-    takes_rest = bool(only.arguments) and _slots(only)[-1].takes_rest
-    if len(args) > 1 + int(method) and takes_rest and _are_integers(args[-1:]):
-        return None
+    first = int(method)
+    if _gathers(only, method) and _slots(only)[first].takes_rest and _begins_sizes(args[first:]):
+        args = (*args[:first], list(args[first:]))
     names = {a.name for a in only.arguments}
     named = {k if k in names else ALIASES.get(k, k): v for k, v in kwargs.items() if k != "out"}
     return call_texts.refusal(only, args, named, method, _takes)
@@ -374,9 +382,6 @@ def _takes(argument: Argument, v: Any) -> bool:
     return _argument_converter(argument)(v, True) is not _MISS
 
 
-def _shown_type(v: Any) -> str:
-    """The type of an argument, of a sequence with those of its elements."""
-    if isinstance(v, tuple | list):
-        inside = ", ".join(map(_shown_type, v))
-        return f"tuple of ({inside})" if isinstance(v, tuple) else f"list of [{inside}]"
-    return f"torch.{type(v).__name__.lower()}" if isinstance(v, DType) else type(v).__name__
+def _begins_sizes(values: tuple[Any, ...]) -> bool:
+    """Whether the first of several is an integer, or it is the only one."""
+    return bool(values) and _int(values[0], True) is not _MISS

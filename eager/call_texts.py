@@ -19,9 +19,10 @@ _NAMES = {
 _SEVERAL = {"int": "ints", "float": "floats", "bool": "bools", "Tensor": "Tensors"}
 
 
-_NOT_SEEN = frozenset(
-    f"aten::{name}{end}.Scalar" for name in ("add", "sub", "mul", "div") for end in ("", "_")
-)
+_NOT_SEEN = frozenset((
+    *(f"aten::{name}{end}.Scalar" for name in ("add", "sub", "mul", "div") for end in ("", "_")),
+    "aten::copy_.Tensor", "aten::copy_.float", "aten::copy_.int",
+))  # fmt: skip
 """Overloads on numbers that Python has no signature for: a number becomes a tensor there."""
 
 
@@ -31,7 +32,7 @@ def only_signature(candidates: Sequence[Schema], count: int, method: bool) -> Sc
     none."""
     seen = [
         s for s in candidates
-        if not s.is_out and s.full_name not in _NOT_SEEN
+        if not s.is_out and s.full_name not in _NOT_SEEN and s.overload != "hacked_twin"
         and not any("Dimname" in str(a.type) for a in s.arguments)
     ]  # fmt: skip
     into = [] if method else [_read(s) for s in candidates if s.is_out]
@@ -90,16 +91,39 @@ def refusal(
                     where,
                     wanted,
                     at_fault,
-                    type(value[at_fault]).__name__,
+                    type_name(value[at_fault]),
                     arguments.index(argument),
                 )
             return wanted and (
                 f"{name}(): argument '{_shown(argument)}'{where} must be {wanted}, not "
-                f"{type(value).__name__}"
+                f"{type_name(value)}"
             )
     known = {a.name for a in arguments}
     unknown = next((k for k in kwargs if k not in known), None)
     return unknown and f"{name}() got an unexpected keyword argument '{unknown}'"
+
+
+def given(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """The types of a call's arguments as PyTorch lists them: those that are named come in the order
+    of its hash table, each with a comma if there are no others."""
+    named = [f"{k}={type_name(v)}" for k, v in reversed([*kwargs.items()])]
+    shown = ", ".join((*map(type_name, args), *named))
+    return shown if args or not named else f"{shown}, "
+
+
+def type_name(value: Any) -> str:
+    """The name of a type as C has it."""
+    kind = type(value)
+    if kind.__module__ == "numpy":
+        return f"numpy.{kind.__name__}"
+    return _OURS.get(kind.__name__, kind.__name__) if _is_ours(kind) else kind.__name__
+
+
+_OURS = {"DType": "torch.dtype", "Size": "torch.Size", "device": "torch.device"}
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("tensorscript.")
 
 
 def _first_refused(argument: Argument, values: Sequence[Any], takes: Takes) -> int:

@@ -35,6 +35,7 @@ from .modes import MODES
 from .placement import made_on, placed
 from .storage import to_storage, value
 from .tensor import Tensor
+from .tensor_gradients import asked_for_gradient
 from .tracing import active_tracer, tell_read, traced_by
 from .typed_storages import TypedStorage, elements_of, is_storage
 
@@ -164,8 +165,7 @@ def tensor(
     plain, read = _read(data, dtype)
     made = _entered("tensor", made_on(plain, device), data)
     tell_read(read, made.dtype)
-    made.requires_grad = requires_grad
-    return made
+    return asked_for_gradient(made, requires_grad)  # type: ignore[no-any-return]  # a Tensor
 
 
 def _check_dtype(dtype: Any) -> None:
@@ -238,6 +238,8 @@ def _copied(source: Tensor, dtype: DType | None, device: Any, requires_grad: boo
 
 def _no_numbers(found: Any, data: Any) -> Exception:
     """Why data gives no tensor."""
+    if isinstance(data, np.ndarray):
+        return _array_refusal(data)
     flat = found.reshape(-1)
     if flat.size and all(isinstance(x, int) for x in flat.tolist()):
         return ValueRangeError("Overflow when unpacking long long")
@@ -251,9 +253,22 @@ def _no_numbers(found: Any, data: Any) -> Exception:
     return OperatorError(f"Could not infer dtype of {type(data).__name__}")
 
 
+def _array_refusal(data: np.ndarray) -> Exception:
+    try:
+        from_array_dtype(data.dtype)
+    except TypeError as error:
+        return ArgumentError(str(error))
+    return OperatorError(f"Could not infer dtype of {type(data).__name__}")
+
+
 def _check_fits(found: Any, dtype: DType, data: Any) -> None:
     """Refuse Python numbers that an integer dtype has no number for; arrays wrap around."""
     is_array = isinstance(data, (np.ndarray, np.generic, Tensor))
+    if found.dtype.kind == "c" and not is_array and not dtype.is_complex and dtype is not bool_:
+        raise ArgumentError(
+            "must be real number, not complex" if dtype.is_floating_point
+            else "'complex' object cannot be interpreted as an integer"
+        )  # fmt: skip
     if is_array or not found.size or not dtype.is_integral or found.dtype.kind not in "iuf":
         return
     is_float = found.dtype.kind == "f"

@@ -55,20 +55,28 @@ _FLOAT8 = {
 """Spacing above 1, largest, smallest and least normal number of dtypes that only have a name."""
 
 
+def _check_dtype(name: str, wanted: object) -> None:
+    if not isinstance(wanted, DType):
+        kind = wanted.__class__.__name__
+        raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {kind}")
+
+
 def finfo(type: DType | None = None) -> FloatLimits:
     """The limits of a floating-point or complex dtype, by default of the default dtype.
 
     Raises:
         TypeError: an integer dtype.
     """
-    dtype = real_dtype(of_python(type) or type or MODES.default_dtype)
+    wanted = of_python(type) or type or MODES.default_dtype
+    _check_dtype("finfo", wanted)
+    dtype = real_dtype(wanted)
     if (known := _FLOAT8.get(dtype.name)) is not None:
         eps, top, low, tiny = known
         return FloatLimits(8, eps, top, low, tiny, tiny, 1.0, dtype.name)
     if not dtype.is_floating_point:
         raise TypeError(
-            f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
-            f"'{dtype.name}'"
+            "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+            "'torch.finfo'"
         )
     if dtype is bfloat16:
         top, tiny = 3.3895313892515355e38, 2.0**-126
@@ -90,7 +98,7 @@ def iinfo(type: DType) -> IntegerLimits:
     type = of_python(type) or type
     if not type.is_integral:
         raise TypeError(
-            f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type.name}'"
+            "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
         )
     found = np.iinfo(type.numpy)
     return IntegerLimits(type.bits, int(found.max), int(found.min), type.name)

@@ -16,6 +16,7 @@ from tensorscript.base.dtypes import (
     promote_types,
 )
 from tensorscript.base.errors import (
+    ArgumentError,
     OperatorError,
     ValueRangeError,
 )
@@ -40,7 +41,9 @@ from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
 from .settings import SETTINGS
 from .size import broadcast_shapes
+from .storage import TensorBase
 from .tensor import Tensor, call_split
+from .tensor_gradients import asked_for_gradient
 from .tracing import active_tracer, number_beside, traced_by
 from .tracking import written
 
@@ -152,9 +155,19 @@ def factory(name: str, face: Face, fills_in_order: bool = False) -> Face:
     """
 
     def run(*args: Any, out: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+        if not isinstance(requires_grad, bool):
+            raise ArgumentError(
+                f"{name.removeprefix('aten::')}(): argument 'requires_grad' must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if out is None:
             made = face(*args, **options)
-            return made.requires_grad_() if requires_grad else made
+            return asked_for_gradient(made, requires_grad) if requires_grad else made
+        if not isinstance(out, TensorBase):
+            raise ArgumentError(
+                f"{name.removeprefix('aten::')}(): argument 'out' must be Tensor, not "
+                f"{type(out).__name__}"
+            )
         wanted = options.pop("dtype", None) or out.dtype
         if wanted is not out.dtype:
             raise OperatorError(
@@ -189,6 +202,13 @@ def _normal(*args: Any, **options: Any) -> Any:
     """`normal(mean, std)`: of two numbers it makes a tensor of a `size`."""
     is_maker = len(args) > 2 or "size" in options
     return (_MADE_NORMAL if is_maker else _drawn)(*args, **options)
+
+
+def _numel(input: Any) -> int:
+    if not isinstance(input, TensorBase):
+        kind = type(input).__name__
+        raise ArgumentError(f"numel(): argument 'input' (position 1) must be Tensor, not {kind}")
+    return input._array.size
 
 
 _RESIZED = (
@@ -250,7 +270,7 @@ FACES: dict[str, Face] = {
     "manual_seed": manual_seed,
     "result_type": result_type,
     "promote_types": promote_types,
-    "numel": lambda input: input._array.size,
+    "numel": _numel,
     "get_default_dtype": get_default_dtype,
     "set_default_dtype": set_default_dtype,
     "set_grad_enabled": set_grad_enabled,
@@ -305,7 +325,7 @@ def lookup(name: str) -> Face:
         result = call(full, args, kwargs, public=True)
         if type(result) is list:  # several tensors are a tuple to Python callers
             return tuple(result)
-        return result.requires_grad_() if grad else result
+        return asked_for_gradient(result, grad) if grad else result
 
     if name in FACTORIES:
         run = factory(full, run, fills_in_order=name in RANGES)

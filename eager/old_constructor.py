@@ -15,8 +15,10 @@ from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArgumentError
 from tensorscript.base.schema import schema
 
+from .call_texts import type_name
 from .device import CPU, strided
 from .exchange import from_numpy as shared
+from .kernels.shapes import check_sizes
 from .storage import TensorBase, make, shown, to_storage, value
 from .storages import UntypedStorage
 from .tracing import Tracer, active_tracer, tell_read, traced_by
@@ -36,8 +38,8 @@ def fill(
         copies: whether an array of that dtype is copied, too; traces say so.
 
     Raises:
-        ArgumentError: a tensor of another dtype.
-        OperatorError: a storage of elements of another dtype.
+        ArgumentError: a tensor of another dtype, or neither sizes nor elements.
+        OperatorError: a negative size, or a storage of elements of another dtype.
     """
     tracer = active_tracer()
     first = data[0] if data else 0
@@ -52,8 +54,10 @@ def fill(
     if isinstance(first, (UntypedStorage, TypedStorage)) and len(data) == 1:
         TensorBase.__init__(made, elements_of(first, dtype), dtype)
         return
+    _check_data(first)
     with traced_by(None):
         sizes = _sizes(data)
+        check_sizes(sizes or ())
         if sizes is None:
             found = value(first) if isinstance(first, TensorBase) else np.asarray(first)
             TensorBase.__init__(made, np.array(to_storage(found, dtype)), dtype)
@@ -69,6 +73,20 @@ def _tensors_in(data: Any) -> Iterator[TensorBase]:
     if isinstance(data, (list, tuple)):
         for part in data:
             yield from [part] if isinstance(part, TensorBase) else _tensors_in(part)
+
+
+def _check_data(first: Any) -> None:
+    """Refuse what is neither sizes nor elements.
+
+    Raises:
+        ArgumentError: a text, or no sequence.
+    """
+    is_array = isinstance(first, np.ndarray)
+    if isinstance(first, str) or (is_array and first.dtype.kind == "U"):
+        raise ArgumentError("new(): invalid data type 'str'")
+    is_size = isinstance(first, int | np.integer | TensorBase) and not isinstance(first, bool)
+    if not (is_size or is_array or hasattr(first, "__getitem__")) or isinstance(first, dict):
+        raise ArgumentError(f"new(): data must be a sequence (got {type_name(first)})")
 
 
 def _sizes(data: tuple[Any, ...]) -> list[int] | None:

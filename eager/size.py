@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any, Self, SupportsIndex
 
-import numpy as np
-
-from tensorscript.base.errors import ArgumentError, DimensionError
+from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 
 from .storage import TensorBase
 from .tracing import active_tracer
@@ -75,11 +73,20 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The common shape.
 
     Raises:
-        DimensionError: they do not broadcast.
+        OperatorError: they do not broadcast.
+        ValueRangeError: a size is negative.
     """
-    try:
-        return Size(np.broadcast_shapes(*(s if isinstance(s, int) else tuple(s) for s in shapes)))
-    except ValueError as error:
-        raise DimensionError(
-            "Shape mismatch: objects cannot be broadcast to a single shape"
-        ) from error
+    given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    common = [1] * max(map(len, given), default=0)
+    for at, shape in enumerate(given):
+        for k in range(-1, -1 - len(shape), -1):
+            if shape[k] < 0:
+                raise ValueRangeError("Attempting to broadcast a dimension with negative length!")
+            if 1 != shape[k] != common[k] != 1:
+                raise OperatorError(
+                    f"Attempting to broadcast a dimension of length {shape[k]} at {k}! Mismatching "
+                    f"argument at index {at} had {shape}; but expected shape should be "
+                    f"broadcastable to {common}"
+                )
+            common[k] = common[k] if shape[k] == 1 else shape[k]
+    return Size(common)

@@ -157,6 +157,8 @@ class TensorBase:
 
     @requires_grad.setter
     def requires_grad(self, asked: bool) -> None:
+        if not isinstance(asked, bool):
+            raise OperatorError("requires_grad must be a bool")
         if asked and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise OperatorError(
                 "only Tensors of floating point and complex dtype can require gradients"

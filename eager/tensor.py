@@ -213,14 +213,14 @@ class Tensor(
         """Convert dtype and device (an int is a GPU's); gives `self` back where nothing changes."""
         if args and type(args[0]) is int:
             args = (Device(args[0]), *args[1:])
-        return call("aten::to", (self, *args), kwargs)  # type: ignore[no-any-return]
+        return self._call("to", *args, **kwargs)  # type: ignore[no-any-return]  # a Tensor
 
     def reshape(self, *shape: Any) -> Tensor:
-        return self._tensor("reshape", *shape)
+        return self._call("reshape", *shape)  # type: ignore[no-any-return]  # a Tensor
 
     def view(self, *shape: Any, **named: Any) -> Tensor:
         """A view of another shape, or of another dtype (`x.view(ts.int32)`)."""
-        return self._tensor("view", *shape, **named)
+        return self._call("view", *shape, **named)  # type: ignore[no-any-return]  # a Tensor
 
     def new_tensor(
         self, data: Any, *, dtype: DType | None = None, device: Any = None,
@@ -301,8 +301,8 @@ class Tensor(
     def split(self, split_size: Any, dim: int = 0) -> Any:
         return tuple(call_split(self, split_size, dim))
 
-    def chunk(self, chunks: int, dim: int = 0) -> Any:
-        return tuple(self._call("chunk", chunks, dim))
+    def chunk(self, *args: Any, **named: Any) -> Any:
+        return tuple(self._call("chunk", *args, **named))
 
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """`self` where `condition` holds, else `other`."""
@@ -321,15 +321,15 @@ class Tensor(
         order = 2 if p in ("fro", None) else p
         return self._tensor("linalg_vector_norm", order, dims, keepdim, dtype=dtype)
 
-    def unbind(self, dim: int = 0) -> Any:
-        return tuple(self._call("unbind", dim))
+    def unbind(self, *args: Any, **named: Any) -> Any:
+        return tuple(self._call("unbind", *args, **named))
 
     def _tensor(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
         result: Tensor = call(f"aten::{name}", (self, *args), kwargs)
         return result
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        return call(f"aten::{name}", (self, *args), kwargs)
+        return call(f"aten::{name}", (self, *args), kwargs, public=True, method=True)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if (word := _WORDS.get(name)) is not None:

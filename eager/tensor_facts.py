@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorscript.base.array_memory import owner
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType, of_python
-from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
+from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError, ValueRangeError
 
 from .device import Layout, MemoryFormat, device, sparse_coo, sparse_csr, strided
 from .dispatch import call, call_overload
@@ -93,6 +93,9 @@ class TensorFacts(TensorBase):
 
     @data.setter
     def data(self, source: TensorBase) -> None:
+        if not isinstance(source, TensorBase):
+            kind = type(source).__name__
+            raise ArgumentError(f"Variable data has to be a tensor, but got {kind}")
         self._array, self.dtype, self._sign = source._array, source.dtype, source._sign
 
     @property
@@ -133,6 +136,8 @@ class TensorFacts(TensorBase):
             return self.shape
         if (tracer := active_tracer()) is not None:
             return tracer.size(self, dim)
+        if isinstance(dim, str):
+            raise ArgumentError("size(): argument 'dim' (position 1) must be int, not str")
         return call("aten::size", (self, dim))
 
     def dim(self) -> int:
@@ -153,7 +158,15 @@ class TensorFacts(TensorBase):
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements."""
         found = element_strides(self._array)
-        return found if dim is None else found[dim]
+        if dim is None:
+            return found
+        least, most = -max(len(found), 1), max(len(found), 1) - 1
+        if not found or not least <= dim <= most:
+            raise DimensionError(
+                "Dimension out of range (expected to be in range of "
+                f"[{least}, {most}], but got {dim})"
+            )
+        return found[dim]
 
     def storage_offset(self) -> int:
         """Elements between the start of the memory this is a view of and the first element."""
@@ -194,6 +207,8 @@ class TensorFacts(TensorBase):
         if (wanted := of_python(dtype) or dtype) in BY_NAME.values():
             return call("aten::to", (self, wanted))
         named = _named_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
+        if not isinstance(named, DType):
+            raise ArgumentError("dtype must be a type, str, or dtype object")
         to_gpu = isinstance(dtype, str) and dtype.startswith("torch.cuda.")
         where = device("cuda") if to_gpu else self.device
         return call_overload("aten::to.device", (self, where, named, False, False, None))
@@ -275,7 +290,9 @@ def _named_type(name: str) -> DType:
         ValueRangeError: no such type.
     """
     short = name.removeprefix("torch.").removeprefix("cuda.")
+    is_named = short.endswith("Tensor") or short != name
     found = BY_WORD.get(short.removesuffix("Tensor")) or BY_NAME.get(short)
+    found = found if is_named else None
     if found is None:
         raise ValueRangeError(f"invalid type: {name!r}")
     return found

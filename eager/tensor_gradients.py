@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorscript.base.errors import MissingKernelError, OperatorError
+from tensorscript.base.errors import ArgumentError, MissingKernelError, OperatorError
 from tensorscript.base.schema import schema
 
 from .hooks import RemovableHandle
@@ -28,8 +28,26 @@ class TensorGradients(TensorBase):
 
     __slots__ = ()
 
-    grad: Any = None
-    """Always None."""
+    @property
+    def grad(self) -> Any:
+        """None, or what the program put there."""
+        return self.__dict__.get("grad")
+
+    @grad.setter
+    def grad(self, gradient: Any) -> None:
+        if not (gradient is None or isinstance(gradient, TensorBase)):
+            raise ArgumentError(
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(gradient).__name__}"
+            )
+        if gradient is not None and gradient._array.shape != self._array.shape:
+            raise OperatorError(
+                f"attempting to assign a gradient of size '{list(gradient._array.shape)}' to a "
+                f"tensor of size '{list(self._array.shape)}'. Please ensure that the gradient and "
+                "the tensor are the same size"
+            )
+        self.__dict__["grad"] = gradient
+
     grad_fn: Any = None
     """Always None."""
 
@@ -46,8 +64,14 @@ class TensorGradients(TensorBase):
         """Set the flag of a leaf.
 
         Raises:
+            ArgumentError: the flag is no bool.
             OperatorError: elements that are no floating-point or complex numbers, or a result.
         """
+        if not isinstance(requires_grad, bool):
+            raise ArgumentError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise OperatorError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
@@ -106,6 +130,20 @@ class TensorGradients(TensorBase):
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """As `register_hook`."""
         return self.register_hook(hook)
+
+
+def asked_for_gradient(made: Any, asked: bool) -> Any:
+    """A new tensor with the flag that its maker was given.
+
+    Raises:
+        OperatorError: elements that are no floating-point or complex numbers.
+    """
+    if asked and not (made.dtype.is_floating_point or made.dtype.is_complex):
+        raise OperatorError(
+            "Only Tensors of floating point and complex dtype can require gradients"
+        )
+    made.requires_grad = asked
+    return made
 
 
 def refuse_gradients(name: str, tensors: Sequence[Any]) -> None:

@@ -25,9 +25,20 @@ def _convolution(n: int) -> Demand:
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
             f"but got weight of size {sizes} instead",
         )
+        for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation)):
+            require(
+                isinstance(value, str) or len(value) in (1, n),
+                f"expected {name} to be a single integer value or a list of {n} values to match "
+                f"the convolution dimensions, but got {name}={list(value)}",
+            )
+        require(
+            min(dilation) > 0,
+            f"dilation should be greater than zero, but got {list(spread(dilation, n))}",
+        )
         require(min(stride) > 0, "non-positive stride is not supported")
         require(min(sizes[2:]) > 0, f"kernel size should be greater than zero, but got {sizes[2:]}")
         if isinstance(padding, str):
+            require(padding in ("same", "valid"), f"Invalid padding string: '{padding}'")
             require(
                 padding != "same" or set(stride) == {1},
                 "padding='same' is not supported for strided convolutions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..kernels.shapes import broadcast
-from ..storage import array
+from ..storage import array, value
 from .words import Demand, each, require, sizes_of
 
 
@@ -34,6 +34,8 @@ def _multi_margin(
     require(
         target.dtype.name == "int64", f"expected scalar type Long but found {target.dtype.word}"
     )
+    aims = array(target)
+    require(not aims.size or 0 <= aims.min() <= aims.max() < classes, "target out of range")
 
 
 def _multilabel_margin(self: Any, target: Any, reduction: int = 1) -> None:
@@ -58,6 +60,11 @@ def _binary_cross_entropy(self: Any, target: Any, *_: Any) -> None:
     require(
         target.dtype is self.dtype,
         f"Found dtype {target.dtype.word} but expected {self.dtype.word}",
+    )
+    aims = value(target)
+    require(
+        bool(((aims >= 0) & (aims <= 1)).all()),
+        "all elements of target should be between 0 and 1",
     )
 
 

@@ -201,6 +201,10 @@ def _cross(self: Any, other: Any, dim: int | None = -1) -> None:
     if dim is not None:
         normal_dim(dim, array(self).ndim)
     require(
+        array(self).ndim == array(other).ndim,
+        "linalg.cross: inputs must have the same number of dimensions.",
+    )
+    require(
         self.dtype is other.dtype,
         f"expected scalar type {self.dtype.word} but found {other.dtype.word}",
     )

@@ -24,8 +24,9 @@ def _adaptive(name: str, n: int) -> Demand:
         if n == 1:
             _line(name)(self)
         require(
-            n == 1 or "max" in name or rank in (n + 1, n + 2),
-            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {sizes_of(self)}",
+            n == 1 or rank in (n + 1, n + 2),
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got"
+            f"{':' if 'max' in name else ''} {sizes_of(self)}",
         )
         if "max" in name and min(output_size) < 0:
             lead = sizes_of(self)[:-n]
@@ -98,6 +99,15 @@ def _pool(n: int, several: str, dilates: bool = True) -> Demand:
         self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any
     ) -> None:
         shape, dilation = sizes_of(self), rest[0] if dilates and rest else (1,)
+        for name, given in (
+            ("kernel_size", kernel_size), ("stride", stride), ("padding", padding),
+            ("dilation", dilation),
+        ):  # fmt: skip
+            require(
+                len(given) in (0, 1, n),
+                f"max_pool{n}d: {name} must {'either be' if name == 'kernel_size' else 'be either'}"
+                f" a single int, or a tuple of {'two' if n == 2 else 'three'} ints",
+            )
         require(
             len(shape) in (n + 1, n + 2),
             f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input",

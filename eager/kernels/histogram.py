@@ -47,7 +47,7 @@ def _limits(x: Array, low: Any, high: Any, margin: float) -> tuple[float, float]
     if not (np.isfinite(low) and np.isfinite(high)):
         raise OperatorError(f"histogram: range of [{low}, {high}] is not finite")
     if low > high:
-        raise OperatorError("histogram: max must be larger than min")
+        raise OperatorError("torch.histc: max must be larger than min")
     margin = margin if low == high else 0.0
     return float(low) - margin, float(high) + margin
 

@@ -13,7 +13,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from ..storage import Array, array, cast, compute, floating, promoted, rounded, wrap
 from .activation import softmax_array
 from .cascade import cascade_sum
-from .shapes import check_broadcast
+from .shapes import broadcast, check_broadcast
 
 Kernel = Callable[..., Any]
 NONE, MEAN, SUM = 0, 1, 2
@@ -82,6 +82,8 @@ def bce_with_logits(
 ) -> Any:
     x, y = compute(self), compute(target)
     log_sigmoid = np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+    if pos_weight is not None:
+        broadcast(array(pos_weight).shape, array(self).shape)
     if pos_weight is None:
         out = (1 - y) * x - log_sigmoid
     else:

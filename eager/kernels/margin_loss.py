@@ -13,7 +13,7 @@ from tensorscript.base.errors import OperatorError
 from ..storage import Array, array, cast, compute, compute_dtype, floating, promoted, wrap
 from .linalg import distances
 from .loss import MEAN, reduced
-from .shapes import check_broadcast
+from .shapes import broadcast, check_broadcast
 
 Kernel = Callable[..., Any]
 
@@ -66,6 +66,7 @@ def cosine_embedding(
     wide = compute_dtype(dtype)
     a, b, y = cast(first, common), cast(second, common), compute(target)
     dot, aa, bb = ((p * q).sum(-1).astype(wide) for p, q in ((a, b), (a, a), (b, b)))
+    broadcast(y.shape, dot.shape)
     small = wide.type(1e-12)
     cos = dot / np.sqrt((aa + small) * (bb + small))
     apart = np.where(y == minus_one(target.dtype), np.maximum(cos - margin, 0), 0)

@@ -71,6 +71,9 @@ def batch_norm(
     without elements has no statistics and moves none."""
     if self.numel() == 0:
         return wrap(compute(self).copy(), self.dtype)
+    for name, found in (("mean", mean), ("var", var)):
+        if found is None and not training:
+            raise OperatorError(f"running_{name} must be defined in evaluation mode")
     return _batch_norm(self, weight, bias, mean, var, training, momentum, eps)[0]
 
 

@@ -80,6 +80,10 @@ def max_unpool(n: int) -> Kernel:
 
     def run(self: Any, indices: Any, output_size: Sequence[int], *_: Any) -> Any:
         x, at = array(self), array(indices)
+        if indices.dtype is not int64:
+            raise OperatorError(
+                f"elements in indices should be type int64 but got: {indices.dtype.word}"
+            )
         if x.shape != at.shape:
             raise OperatorError(
                 "Expected shape of indices to be same as that of the input tensor "

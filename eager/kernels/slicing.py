@@ -60,6 +60,8 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
 
 
 def split(self: Any, split_size: int, dim: int = 0) -> list[Any]:
+    if not array(self).ndim:
+        raise OperatorError("split expects at least a 1-dimensional tensor")
     n = array(self).shape[normal_dim(dim, array(self).ndim)]
     if split_size < 0:
         raise OperatorError(

@@ -30,6 +30,8 @@ def quantile(fn: Callable[..., Any]) -> Kernel:
         if self.dtype not in (float32, float64):
             raise OperatorError("quantile() input tensor must be either float or double dtype")
         at = np.asarray(compute(q) if hasattr(q, "dtype") else q, x.dtype)
+        if getattr(q, "dtype", self.dtype) is not self.dtype:
+            raise OperatorError("quantile() q tensor must be same dtype as the input tensor")
         if at.ndim > 1:
             raise OperatorError("quantile() q must be a scalar or 1D tensor")
         if not hasattr(q, "dtype") and not 0 <= q <= 1:

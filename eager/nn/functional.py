@@ -54,7 +54,7 @@ def _avg_pool(n: int) -> Face:
 
 
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
-    return call("aten::pad", (input, list(pad), mode, value))
+    return call("aten::pad", (input, pad, mode, value), public=True)
 
 
 def scaled_dot_product_attention(

@@ -6,7 +6,9 @@ from tensorscript.base.schema import schema
 
 from ..answering import never_answers
 from ..namespace import lookup
+from ..storage import TensorBase
 from ..tensor import Tensor
+from ..tensor_gradients import asked_for_gradient
 from ..tracing import active_tracer
 
 
@@ -24,11 +26,13 @@ class Parameter(Tensor):
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = lookup("empty")(0) if data is None else data
+        if not isinstance(source, TensorBase):
+            raise AttributeError(f"'{type(source).__name__}' object has no attribute 'detach'")
         super().__init__(source._array, source.dtype)
         self._sign = source._sign
         if (tracer := active_tracer()) is not None:
             tracer.ran(schema("aten::detach"), (source,), self)
-        self.requires_grad_(requires_grad)
+        asked_for_gradient(self, requires_grad)
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()

@@ -27,6 +27,7 @@ from .complex_tensors import converted, copied, write
 from .dims import dtype_of
 from .facts import Refuse, facts_of
 from .nested import call_nested, has_nested
+from .out_resized import OutResized
 from .own_memory import owned
 from .quantization import call_quantized, has_quantized
 from .refusals import reason_of
@@ -200,14 +201,15 @@ class PlainRows:
             for one, result in zip(target, new, strict=True):
                 self._write_out(name, one, result, given)
             return
-        if target.rank != new.rank or not all(map(same_size, target.shape, new.shape)):
-            b.cannot("`out=` of another shape")
         try:
             check_out(name, new.dtype, target.dtype, next(iter(_dtypes(given[:1])), None))
         except OperatorError as refusal:
             raise b.placed(refusal) from None
         self._check_cast(new.dtype, target.dtype)
-        write(b, target, copied(b, converted(b, new, target.dtype)))
+        made = copied(b, converted(b, new, target.dtype))
+        if target.rank != new.rank or not all(map(same_size, target.shape, new.shape)):
+            raise OutResized(f"{b.operator}: `out=` of another shape", b.span, target, made)
+        write(b, target, made)
 
     def _view_copy(self, name: str, base: str, arguments: list[Value]) -> Value:
         """`view_copy` and its kind: the elements of a view in memory of their own."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation, SSAValue
 
+from tensorscript.base.schema import schema
 from tensorscript.dialects.te.expr import Expr, const, select
 from tensorscript.dialects.ts import ops as ts
 
@@ -19,6 +20,7 @@ from .complex_tensors import AnyTensor, filled
 from .dims import sizes_of
 from .emission import Body
 from .evaluator import Env, Evaluator
+from .out_resized import OutResized
 from .sizes import product, simplify
 from .values import ComplexTensor, DictRef, ListRef, Tensor, TupleValue, Value
 
@@ -104,6 +106,24 @@ def reshape_names(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
         made = ev.operator(f"{base[:-1]}{dot}{overload}", arguments)
     for other in (*names, *op.outputs):
         env[other] = made
+
+
+def resize_out(ev: Evaluator, op: ts.OperatorOp, env: Env, found: OutResized) -> None:
+    """Let the names of an empty tensor that the program made, as `torch.empty(0)`, stand for what
+    an operator with `out=` gives.
+
+    Raises:
+        NotCompilable: another tensor, or one that may have names that are not seen here.
+    """
+    target = next(a for a in op.arguments if env[a] is found.target)
+    made_by = _root(target, env).owner
+    is_new = isinstance(made_by, ts.OperatorOp) and all(
+        r.alias is None for r in schema(made_by.schema.data).returns
+    )
+    if not (is_new and len(op.outputs) == 1 and product(found.target.shape).is_int(0)):
+        raise found
+    for name in (*_names_of(ev, op, env, target), *op.outputs):
+        env[name] = found.made
 
 
 def _names_of(ev: Evaluator, op: ts.OperatorOp, env: Env, target: SSAValue) -> list[SSAValue]:

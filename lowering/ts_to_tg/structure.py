@@ -25,8 +25,9 @@ from .instances import is_instance
 from .kinds import narrowed
 from .list_reading import unpack
 from .loops import loop
+from .out_resized import OutResized
 from .paths import SELF, is_state
-from .reshaped_names import changes_shape, reshape_names
+from .reshaped_names import changes_shape, reshape_names, resize_out
 from .said import say
 from .scalar_values import to_text
 from .trials import Raised
@@ -81,6 +82,8 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
         value = ev.operator(name, arguments)
     except NotKnown as error:
         ev.b.cannot(error.message)
+    except OutResized as resized:
+        return resize_out(ev, op, env, resized)
     outputs = op.outputs
     if len(outputs) == 1:
         env[outputs[0]] = ev.boxed(value)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.base.errors import NotCompilable
 
 X = np.random.default_rng(0).standard_normal((4, 6)).astype(np.float32)
 
@@ -68,3 +69,35 @@ def test_results_and_what_takes_them(name: str) -> None:
         for f, w in zip(found, wanted, strict=True):
             assert f.dtype == w.dtype
             np.testing.assert_allclose(f, w, rtol=1e-5, atol=1e-6)
+
+
+def _sum_in_new(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    o = ts.empty(0)
+    y = ts.mul(x, 3, out=o)
+    ts.add(o, x, out=o)
+    return o, y
+
+
+def _rows_in_double(x: ts.Tensor) -> ts.Tensor:
+    o = ts.empty(0, dtype=ts.float64)
+    ts.cat([x, x], out=o)
+    return o
+
+
+@pytest.mark.parametrize("program", [_sum_in_new, _rows_in_double])
+def test_empty_tensors_get_the_shape_of_results(program: Callable[[Any], Any]) -> None:
+    scripted = ts.jit.script(program)
+    native = ts.compile(scripted, fallback="error", cache=False)
+    for have, want in zip(_arrays(native(X)), _arrays(program(ts.tensor(X))), strict=True):
+        assert have.dtype == want.dtype and np.array_equal(have, want)
+
+
+def test_a_tensor_with_other_names_keeps_its_shape_to_the_interpreter() -> None:
+    def program(x: ts.Tensor) -> ts.Tensor:
+        o = ts.empty(0)
+        held = [o]
+        ts.add(x, x, out=o)
+        return held[0]
+
+    with pytest.raises(NotCompilable, match="may have other names"):
+        ts.compile(ts.jit.script(program), fallback="error", cache=False)(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import namespace as ts
+from ...executor_flags import is_scripting
 from ...tensor import Tensor
 
 
@@ -59,9 +60,13 @@ def embedding_bag(
         )
     if input.dim() == 2:
         if offsets is not None:
+            kind = "<unknown>"
+            if not is_scripting():
+                kind = str(type(offsets))
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
-                "of fixed length sequences."
+                "of fixed length sequences. However, found offsets of type "
+                f"{kind}"
             )
         offsets = ts.arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
         include_last_offset = False

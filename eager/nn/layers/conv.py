@@ -93,7 +93,7 @@ def _check(
         raise ValueError("out_channels must be divisible by groups")
     if isinstance(padding, str) and padding not in ("same", "valid"):
         raise ValueError(
-            f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}"
+            f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
         )
     if padding == "same" and any(s != 1 for s in stride):
         raise ValueError("padding='same' is not supported for strided convolutions")
