@@ -68,14 +68,15 @@ def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -
     return Value(from_memory(context.code, target.dtype, lanes, raw, own), lanes)
 
 
-def emit_prefetch(context: Context, target: Target, evaluate: Evaluate) -> None:
-    """Ask for the line of an access into the second cache; it need not lie in its buffer."""
+def emit_prefetch(context: Context, target: Target, level: int, evaluate: Evaluate) -> None:
+    """Ask for the line of an access into a level of the cache; it need not lie in its buffer."""
     element, place = memory_type(target.dtype), target.place
     offset = evaluate(context, target.base).text
     pointer = context.code.let(
         f"getelementptr {element}, {place.pointer_type} {place.pointer}, i64 {offset}", "p"
     )
-    numbers = [("i32", "0"), ("i32", "2"), ("i32", "1")]  # to be read; near; data
+    locality = 4 - level  # 3 is the first cache
+    numbers = [("i32", "0"), ("i32", str(locality)), ("i32", "1")]  # to be read; how near; data
     context.code.call("void", "llvm.prefetch.p0", [("ptr", pointer), *numbers])
 
 

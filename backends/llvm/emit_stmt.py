@@ -125,7 +125,8 @@ def emit_update_op(context: Context, op: Operation) -> None:
 def emit_prefetch_op(context: Context, op: Operation) -> None:
     assert isinstance(op, PrefetchOp)
     place = context.resolve(op.place)
-    emit_prefetch(context, locate(context, str(place.value), place.args), value_of)
+    target = locate(context, str(place.value), place.args)
+    emit_prefetch(context, target, op.level, value_of)
 
 
 def emit_if(context: Context, op: Operation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntAttr, StringAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -351,29 +351,37 @@ class AssertOp(HeadOp):
 
 @irdl_op_definition
 class PrefetchOp(HeadOp):
-    """Asks for the cache line of an element, a load, before it is read; the element may lie behind
-    the end of its buffer. Has no effect on what is computed."""
+    """Asks for the cache line of an element, a load, before it is used, into a level of the cache;
+    the element may lie behind the end of its buffer. Has no effect on what is computed."""
 
     name = "te.prefetch"
     place_attr = prop_def(ExprAttr)
+    level_attr = prop_def(IntAttr)
 
-    def __init__(self, place: Expr) -> None:
-        super().__init__(properties={"place_attr": ExprAttr(place)})
+    def __init__(self, place: Expr, level: int = 2) -> None:
+        super().__init__(properties={"place_attr": ExprAttr(place), "level_attr": IntAttr(level)})
 
     @property
     def place(self) -> Expr:
         return self.place_attr.data
 
+    @property
+    def level(self) -> int:
+        return int(self.level_attr.data)
+
     def verify_(self) -> None:
         if self.place.op != "load":
             raise VerifyException("only an element can be fetched")
+        if self.level not in (1, 2):
+            raise VerifyException(f"there is no cache {self.level} to fetch into")
 
     def head(self) -> str:
-        return text(self.place)
+        return f"{text(self.place)}, cache {self.level}"
 
     @classmethod
     def from_head(cls, head: str) -> PrefetchOp:
-        return cls(parse(head))
+        found = match_head(r"(.*), cache (\d+)", head)
+        return cls(parse(found[1]), int(found[2]))
 
 
 @irdl_op_definition

@@ -44,9 +44,10 @@ from tensorscript.dialects.te.rewriting import replace_loads
 from ..te.affine import all_buffers, known
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
-from .contraction_plan import LINE, Packing, Plan, Sizes, best_plan, plain_factors
+from .contraction_plan import LINE, Packing, Plan, Sizes, best_plan, plain_factors, scattered_cost
 from .contraction_shape import SUM_DTYPES, Product, Spots
 from .contraction_tile import (
+    DEPTH_STEP,
     TASKS,
     Blocking,
     ceil_div,
@@ -58,10 +59,10 @@ from .contraction_tile import (
     takes_threads,
 )
 
-DEPTH_STEP = 16
-"""Depth blocks are whole squares of a transposing packer."""
 FETCHING = 8
 """Multiply-adds that hide the fetching of a line."""
+STEPS_AHEAD = 8
+"""Of the depth, in which a line comes from the second cache to the first."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
 
@@ -128,7 +129,8 @@ class BlockedProduct:
         kept = 0 if self.single else self.dtype.itemsize
         sizes = Sizes(
             rows, columns, depth, self.tile, self.blocking.panels, self.tasks, kept,
-            plain, free, frozenset([] if self.columns.is_even else ["y"]),
+            plain, scattered_cost(self.p, self.buffers), free,
+            frozenset([] if self.columns.is_even else ["y"]),
         )  # fmt: skip
         return best_plan(sizes)
 
@@ -246,10 +248,11 @@ class BlockedProduct:
         clear = StoreOp("tile", [var("i0t"), var("j0t")], self.first_sum(var("j0t")))
         steps, value = self.steps()
         step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", value)
-        body = [self._over_tile("2t", [step]), *self._fetch_next()]
+        body = [self._over_tile("2t", [step]), *self._fetch_rows(), *self._fetch_next()]
         return [
             AllocOp(tile, "reg"),
             self._over_tile("0t", [clear]),
+            *self._fetch_sums(),
             ForOp("kt", steps, body, reduction=True),
             *self._finish(),
         ]
@@ -259,14 +262,43 @@ class BlockedProduct:
         return const(0, self.dtype)
 
     def _fetch_next(self) -> list[Operation]:
-        """The next panel of columns comes into the second cache, row by row. Tiles of few rows do
-        too little with a line to hide that."""
-        tile, elements = self.tile, LINE // self.dtype.itemsize
-        worth = tile.rows * elements >= FETCHING * tile.lanes and not self.panels_n.is_int(1)
-        if self.plan.y != "before" or not worth:
+        """The next panel of columns comes into the second cache, row by row."""
+        if self.plan.y != "before" or not self._hides_fetching or self.panels_n.is_int(1):
             return []
-        columns = range(0, tile.columns, elements)
-        return [PrefetchOp(self.packed_column(self.y_slot + 1, const(j))) for j in columns]
+        return [
+            PrefetchOp(self.packed_column(self.y_slot + 1, const(j)))
+            for j in self._lines(self.tile.columns)
+        ]
+
+    @property
+    def _hides_fetching(self) -> bool:
+        """Tiles of few rows do too little with a line for that."""
+        return self.tile.rows * (LINE // self.dtype.itemsize) >= FETCHING * self.tile.lanes
+
+    def _lines(self, columns: int) -> range:
+        """The first elements of the lines of so many."""
+        return range(0, columns, LINE // self.dtype.itemsize)
+
+    def _fetch_rows(self) -> list[Operation]:
+        """Packed rows that the tile takes some steps later, and behind its last step those of the
+        next one, come into the first cache: a panel is read once for each panel of columns, and
+        the columns with it push it out."""
+        if self.plan.x == "none" or not self._hides_fetching:
+            return []
+        step = self.packed_k(self.plan.x) + STEPS_AHEAD
+        places = [[self.x_slot, step, const(i)] for i in self._lines(self.packer.width)]
+        return [PrefetchOp(load("xp", place, self.dtype), 1) for place in places]
+
+    def _fetch_sums(self) -> list[Operation]:
+        """The sums that the tile will be added to come near while it multiplies."""
+        if self.single or not self._hides_fetching:
+            return []
+        place = [self.first_panel + var("iq"), var("jq")]
+        return [
+            PrefetchOp(load("sums", [*place, const(i), const(j)], self.dtype), 1)
+            for i in range(self.tile.rows)
+            for j in self._lines(self.tile.columns)
+        ]
 
     def steps(self) -> tuple[Expr, Expr]:
         """How many steps a tile takes over a block of the depth, and what each adds to it."""

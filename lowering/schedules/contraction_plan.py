@@ -40,6 +40,8 @@ READ = 0.05
 """Of reading an element once more."""
 SCATTERED = 0.02
 """Of an element of a column panel that is read as it lies, for each row panel."""
+FAR_APART = 1 << 11, 0.05
+"""The same where rows lie so many bytes apart, for each is in a page of its own."""
 SHARE = 1.0
 """Of an element that another thread has packed."""
 BARRIER = 5000
@@ -54,6 +56,8 @@ SUMS_BYTES = 5 << 17
 LINE, L1_SETS, L2_SETS = 64, 64, 2048
 """Of the caches: bytes of a line, and the sets of them; each set has 8 lines."""
 MOST_WAYS = 7
+MOST_ROW_WAYS = 5
+"""Of a set of the first cache, for rows that are read as they lie beside packed columns."""
 FEW_PANELS = 2
 """Row panels that read a factor so few times that it need not stay in a cache."""
 
@@ -97,6 +101,7 @@ class Sizes:
         tasks: at least so many, 1 without threads.
         sum_bytes: of an element of the sums that are kept from one block of the depth to the next.
         plain: the factors that may be read as they lie.
+        scattered: what that costs of columns, for each row panel.
         free: those whose packing before the tasks costs nothing, for it is done elsewhere.
         whole: those that cannot be packed in parts.
     """
@@ -109,6 +114,7 @@ class Sizes:
     tasks: int
     sum_bytes: int = 0
     plain: frozenset[str] = frozenset()
+    scattered: float = SCATTERED
     free: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
 
@@ -177,7 +183,7 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     if factor in sizes.free:
         return again, "before"
     if factor in sizes.plain:
-        scattered = SCATTERED * sizes.row_panels if factor == "y" else 0.0
+        scattered = sizes.scattered * sizes.row_panels if factor == "y" else 0.0
         plain = again + scattered * count
         if plain <= PACK * count or factor == "x":
             return plain, "none"
@@ -226,7 +232,7 @@ class Lie:
     def serves_rows(self, tile: Tile) -> bool:
         """Whether the rows of a tile stay in the first cache while the depth goes over a line."""
         if self.depth == self.itemsize:
-            return _crowds(self.along, tile.rows, L1_SETS) <= MOST_WAYS
+            return _crowds(self.along, tile.rows, L1_SETS) <= MOST_ROW_WAYS
         return self.along == self.itemsize
 
     def serves_columns(self, depth: int, panels: int) -> bool:
@@ -235,6 +241,13 @@ class Lie:
         return self.along == self.itemsize and (
             few or _crowds(self.depth, depth, L2_SETS) < MOST_WAYS
         )
+
+
+def scattered_cost(p: Product, buffers: dict[str, Buffer]) -> float:
+    """What an element of a column panel that is read as it lies costs for each row panel."""
+    lie = Lie.of(p.y, buffers, p.columns, p.depth)
+    step, cost = FAR_APART
+    return cost if lie is not None and lie.depth >= step else SCATTERED
 
 
 def plain_factors(

@@ -26,23 +26,32 @@ WORTH_FITTING = 0.08
 BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
 DEPTH_BLOCK = 256
-"""Of both panels, so that they stay in the L1 cache, and of the chains of additions."""
+"""Most of the chains of additions."""
+PANELS_BYTES = 1 << 15
+"""Of a panel of columns and two of rows, so that columns stay in the first cache while rows pass
+through: first caches have 32 KiB or 48 KiB, and what is as large as they are is pushed out before
+it is read again."""
+FEW_PANELS = 4
+"""Of rows, which read columns so few times that these need not stay in the first cache."""
+DEPTH_STEP = 16
+"""Depth blocks are whole squares of a transposing packer."""
 REGISTERS = {64: 32, 32: 16, 16: 16}
 MOST_VECTORS = 8
 """Of a row of the tile: a product of few rows reads so much of the other factor in a stretch."""
 WASTED = 1 / 8
 """Of the columns, so much may be padding of a wider tile."""
-FAR_BYTES = 1 << 24
+FAR_BYTES = 1 << 21
 FAR_ROWS = 6
 MOST_FAR_ROWS = 64
-"""Of a product with up to so many rows, whose other factor lies in memory as it is, tiles are lower
-and wider: longer stretches of memory at a time are worth more than what registers save."""
+"""Of a product with up to so many rows, whose other factor lies beyond the second cache as it is,
+tiles are lower and wider: longer stretches of memory at a time are worth more than what registers
+save."""
 FEW_ROWS = 2
 DEPTH_OF_FEW = 64
 """The same for products of so few rows, which wait for the other factor: there shorter chains of
 additions, whose rounding errors are smaller, cost no time."""
-MOST_PANELS = 20
-"""Row panels of a block, so that they stay in the L2 cache."""
+BLOCK_BYTES = 280 << 10
+"""Of the row panels of a block, so that they stay in the second cache."""
 TASKS = 8
 """Blocks a product is cut into for the threads."""
 LEAST_SHARED_WORK = 1 << 17
@@ -137,9 +146,20 @@ def block_for(
         else tile_for(dtype, vector_bytes, rows)
     )
     tile = widened(fitted(tile, columns), columns, REGISTERS.get(vector_bytes, 16))
-    few = (known(rows) or FEW_ROWS + 1) <= FEW_ROWS
-    depth = DEPTH_OF_FEW if few else DEPTH_BLOCK
-    return Blocking(tile.rows, tile.columns, tile.lanes, depth, MOST_PANELS)
+    depth = depth_for(dtype, tile, known(rows))
+    panels = BLOCK_BYTES // (tile.rows * depth * dtype.itemsize)
+    return Blocking(tile.rows, tile.columns, tile.lanes, depth, panels)
+
+
+def depth_for(dtype: DType, tile: Tile, rows: int | None) -> int:
+    """Steps of the depth over which panels of a tile stay in the first cache, where so many rows
+    read columns again."""
+    if rows is not None and rows <= FEW_ROWS:
+        return DEPTH_OF_FEW
+    if rows is not None and rows <= FEW_PANELS * tile.rows:
+        return DEPTH_BLOCK
+    bytes_a_step = (tile.columns + 2 * tile.rows) * dtype.itemsize
+    return min(DEPTH_BLOCK, PANELS_BYTES // bytes_a_step // DEPTH_STEP * DEPTH_STEP)
 
 
 def divides(size: Expr, by: int) -> bool:

@@ -55,7 +55,7 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
         case AllocOp():
             return AllocOp(op.buffer, op.scope.data, op.offset)
         case PrefetchOp():
-            return PrefetchOp(f(op.place))
+            return PrefetchOp(f(op.place), op.level)
         case SyncOp():
             return SyncOp(op.scope.data)
         case CallOp():

@@ -330,7 +330,7 @@ def test_prefetches_change_nothing() -> None:
     """Behind the end of a buffer neither; and the text of the op is read as it is printed."""
     text = """te.func @k kernel scheduled (x: f32[8], out y: f32[8]) {
       te.for i in 0 .. 8 serial {
-        te.prefetch x.f32[i * 4096 + 100]
+        te.prefetch x.f32[i * 4096 + 100], cache 2
         te.store y[i] = x.f32[i] * (2.0).f32
       }
     }"""
@@ -338,10 +338,10 @@ def test_prefetches_change_nothing() -> None:
     assert run_te(text, x, y) == 0
     np.testing.assert_array_equal(y, 2 * x)
     module = parse_te(text)
-    assert "te.prefetch x.f32[i * 4096 + 100]" in str(module)
+    assert "te.prefetch x.f32[i * 4096 + 100], cache 2" in str(module)
     assert "call void @llvm.prefetch" in emit_module(module, host(), {})
     with pytest.raises(VerifyException, match="only an element can be fetched"):
-        parse_te("te.func @k kernel logical (out y: f32[1]) {\nte.prefetch 3 + 4\n}")
+        parse_te("te.func @k kernel logical (out y: f32[1]) {\nte.prefetch 3 + 4, cache 1\n}")
 
 
 def test_refusals_name_the_op() -> None:
