@@ -23,6 +23,15 @@ PTX_TRIPLE = "nvptx64-nvidia-cuda"
 PTX_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 DEFAULT_ARCH = "sm_90"
 LAST_CACHE = 32 << 20
+_SHARE = 16 << 20
+"""Bytes of the last cache that a processor may count on: AMD's complexes hold 4 to 16 for each."""
+_SHARE_OF_MESH = 6 << 20
+_MESHES = frozenset((
+    "skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids",
+    "emeraldrapids", "graniterapids", "graniterapids-d",
+))  # fmt: skip
+"""Processors whose last cache is slices of 1.4 to 5.4 MB, one for each core, on a mesh: one core
+reads it hardly faster than memory (`docs/performance.md`, "On an Intel Emerald Rapids")."""
 ARCHES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 _ARITHMETIC = frozenset((
@@ -159,15 +168,26 @@ def _vector_bytes(triple: str, features: dict[str, bool]) -> int:
     return 32 if features.get("avx2") else 16
 
 
-def last_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
-    """Bytes of this machine's largest cache, as Linux tells them ("32768K")."""
+def last_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache"), cpu: str = "") -> int:
+    """Bytes that this machine's processors may expect of its largest cache, as Linux tells it
+    ("32768K", shared by "0-7,16-23"). A virtual machine of few processors is shown all of a cache
+    that its host's other tenants fill as well: no more counts than `_SHARE` for each processor."""
     units = {"K": 1 << 10, "M": 1 << 20}
+    share = _SHARE_OF_MESH if cpu in _MESHES else _SHARE
     sizes = [LAST_CACHE] if not folder.is_dir() else [0]
     for file in folder.glob("index*/size"):
         text = file.read_text().strip()
         if text[:-1].isdigit():
-            sizes.append(int(text[:-1]) * units.get(text[-1], 0))
+            size = int(text[:-1]) * units.get(text[-1], 0)
+            sharing = file.with_name("shared_cpu_list")
+            sizes.append(min(size, share * _count(sharing)) if sharing.is_file() else size)
     return max(sizes) or LAST_CACHE
+
+
+def _count(file: Path) -> int:
+    """How many processors a list of Linux names ("0-3,8")."""
+    ranges = [part.split("-") for part in file.read_text().strip().split(",")]
+    return sum(int(ends[-1]) - int(ends[0]) + 1 for ends in ranges)
 
 
 @cache
@@ -178,7 +198,7 @@ def host() -> Target:
     found = llvm.get_host_cpu_features()
     width = _vector_bytes(triple, dict(found))
     name, features = llvm.get_host_cpu_name(), found.flatten()
-    return Target("cpu", triple, name, features, width, last_cache=last_cache())
+    return Target("cpu", triple, name, features, width, last_cache=last_cache(cpu=name))
 
 
 # What a processor name alone promises; any other is taken at its architecture's baseline.

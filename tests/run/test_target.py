@@ -38,3 +38,25 @@ def test_the_last_cache_is_the_largest_that_the_system_names(tmp_path: Path) -> 
     assert last_cache(tmp_path / "nothing") == LAST_CACHE
     assert host().last_cache > 0
     assert replace(host(), last_cache=1).key != host().key
+
+
+@pytest.mark.parametrize(
+    ("size", "sharing", "cpu", "megabytes"),
+    [
+        ("266240K", "0-1", "emeraldrapids", 12),  # two processors of a host's 48
+        ("266240K", "0-47,96-143", "emeraldrapids", 260),
+        ("32768K", "0-1", "znver5", 32),
+        ("98304K", "0-7", "znver5", 96),
+        ("266240K", "0,2", "unheard-of", 32),
+        ("8192K", "3", "znver5", 8),
+    ],
+)
+def test_processors_count_on_their_share_of_the_last_cache(
+    tmp_path: Path, size: str, sharing: str, cpu: str, megabytes: int
+) -> None:
+    near, last = tmp_path / "index2", tmp_path / "index3"
+    for folder, text, users in ((near, "2048K", "0"), (last, size, sharing)):
+        folder.mkdir()
+        (folder / "size").write_text(text + "\n")
+        (folder / "shared_cpu_list").write_text(users + "\n")
+    assert last_cache(tmp_path, cpu) == megabytes << 20
