@@ -39,7 +39,7 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "cos": (-1e4, 1e4), "tan": (-1e3, 1e3), "asin": (-1, 1), "acos": (-1, 1), "atan": (-20, 20),
     "decay": (-100, 0), "decay2": (-126, 0), "erf": (-4.5, 4.5), "erfc": (-4, 9), "gelu": (-1, 9),
 }  # fmt: skip
-LIMIT = {"decay2": 1.2, "gelu": 6.0, "sigmoid": 3.0, "rsqrt": 1.5, "erfc": 4.5, "atan": 1.5, "atan2": 1.5,
+LIMIT = {"decay2": 1.2, "gelu": 6.0, "sigmoid": 3.0, "rsqrt": 1.5, "erfc": 4.5,
          "expm1": 1.4, "log2": 1.25, "log10": 1.25, "tan": 1.2}  # fmt: skip
 USUAL_LIMIT = 1.1
 TABLED = ("exp", "decay", "decay2", "exp2", "sigmoid", "tanh", "erf", "gelu")

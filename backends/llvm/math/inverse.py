@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from .builder import Builder, Value
+from .builder import Builder, Value, round_to_f32
 from .coefficients import ASIN, ATAN
 from .words import fast_two_sum
 
 _PI_LOW = {"f32": -8.742278e-08, "f64": 1.2246467991473532e-16}
+_NEAR, _FAR = 0.66, 2.414213562373095  # tan(3 pi / 8)
+_LARGE = {"f32": 2.0**120, "f64": 2.0**1000}
 _PI = {"f32": 3.1415927410125732, "f64": math.pi}
 
 
@@ -45,28 +48,52 @@ def acos(b: Builder, x: Value) -> Value:
     return b.select(near, middle, b.select(x < 0.0, left, 2.0 * p))
 
 
-def atan(b: Builder, x: Value) -> Value:
-    magnitude = b.abs(x)
-    far = magnitude > 1.0
-    q = b.select(far, 1.0 / magnitude, magnitude)
+def _turns(dtype: str, quarter: int) -> tuple[float, float]:
+    """quarter pi / 4 in two parts."""
+    whole = Fraction(_PI[dtype]) * quarter / 4
+    top = round_to_f32(float(whole)) if dtype == "f32" else float(whole)
+    return top, float(whole - Fraction(top)) + _PI_LOW[dtype] * quarter / 4
+
+
+def _angle(b: Builder, y: Value, x: Value, left: Value | None = None) -> Value:
+    """atan(y / x) of y >= 0 and x > 0, from pi where `left`; by parts, as in the Cephes library.
+
+    atan(y/x) = pi/4 + atan((y - x) / (y + x)) = pi/2 + atan(-x / y); what a quotient of such
+    terms loses is small beside the turn, which is added exactly.
+    """
+    far, middle = y > x * _FAR, y >= x * _NEAR  # equal: the smallest number times 0.66 is itself
+    over = b.select(far, -x, b.select(middle, y - x, y))
+    under = b.select(far, y, b.select(middle, y + x, x))
+    q = over / under
+    parts = list(zip(*(_turns(b.dtype, quarter) for quarter in range(5)), strict=True))
+    turn, low = (b.select(far, p[2], b.select(middle, p[1], 0.0)) for p in parts)
+    if left is not None:
+        turn, low = (
+            b.select(left, b.select(far, p[2], b.select(middle, p[3], p[4])), given)
+            for p, given in zip(parts, (turn, low), strict=True)
+        )
+        # Both sides vary here, so that the quotient's rounding meets every angle.
+        lost = b.fma(-q, under, over) / (under + over * q)
+        lost = b.select(under < float("inf"), lost, 0.0)
+        low = low + b.select(left, -lost, lost)
+        q = b.select(left, -q, q)
     z = q * q
-    p = b.fma(q * z, b.polynomial(z, ATAN[b.dtype]), q)
-    turned = (_PI[b.dtype] / 2) - (p - _PI_LOW[b.dtype] / 2)
-    return b.copysign(b.select(far, turned, p), x)
+    top, rest = fast_two_sum(turn, q)
+    return top + (rest + b.fma(q * z, b.polynomial(z, ATAN[b.dtype]), low))
+
+
+def atan(b: Builder, x: Value) -> Value:
+    return b.copysign(_angle(b, b.abs(x), b.constant(1.0)), x)
 
 
 def atan2(b: Builder, y: Value, x: Value) -> Value:
     """The angle of (x, y) in (-pi, pi]; signed zeros and infinities as in C."""
     ax, ay = b.abs(x), b.abs(y)
-    steep = ay > ax
-    high, low = b.select(steep, ay, ax), b.select(steep, ax, ay)
-    q = low / high
-    q = b.select(high.equals(0.0), 0.0, q)
-    q = b.select(low.equals(float("inf")), 1.0, q)
-    z = q * q
-    p = b.fma(q * z, b.polynomial(z, ATAN[b.dtype]), q)
-    p = b.select(steep, (_PI[b.dtype] / 2) - (p - _PI_LOW[b.dtype] / 2), p)
-    negative = b.bits_of(x).compare("slt", 0)
-    p = b.select(negative, _PI[b.dtype] - (p - _PI_LOW[b.dtype]), p)
-    p = b.copysign(p, y)
+    infinite = ax.equals(float("inf")) & ay.equals(float("inf"))
+    ax, ay = (b.select(infinite, 1.0, side) for side in (ax, ay))
+    # Sums and products of sides this large would overflow.
+    large = (ax > _LARGE[b.dtype]) | (ay > _LARGE[b.dtype])
+    ax, ay = (b.select(large, side * 0.125, side) for side in (ax, ay))
+    left = b.bits_of(x).compare("slt", 0)
+    p = b.copysign(_angle(b, ay, b.select(ay.equals(0.0), 1.0, ax), left), y)
     return b.select(x.is_nan() | y.is_nan(), x + y, p)
