@@ -1,11 +1,11 @@
 """Bessel and Airy functions of real arguments, calculated in float64.
 
-Orders 0 and 1 of J and I are Fourier coefficients of exp(i x sin t) and exp(x cos t), which the
-trapezoidal rule gives to machine precision (Trefethen and Weideman, "The exponentially convergent
-trapezoidal rule", 2014). At infinity PyTorch's functions are NaN, and so are these. Y follows from
-Neumann's series over J (Abramowitz and Stegun 9.1.88, 89), K from its integral over exp(-x cosh t)
-(9.6.24). Large arguments use Hankel's expansions (9.2.5, 9.7.1), the Airy function its series, the
-integral and the expansion (10.4.2, 10.4.14, 10.4.60).
+J and Y are rational approximations (`base/bessel_rationals.py`). I of orders 0 and 1 are Fourier
+coefficients of exp(x cos t), which the trapezoidal rule gives to machine precision (Trefethen and
+Weideman, "The exponentially convergent trapezoidal rule", 2014), K is an integral over
+exp(-x cosh t) (Abramowitz and Stegun 9.6.24). At infinity PyTorch's functions are NaN, and so are
+these. Large arguments use Hankel's expansion (9.7.1), the Airy function its series, the integral
+and the expansion (10.4.2, 10.4.14, 10.4.60).
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorscript.base import bessel_rationals as rationals
+
 from .pointwise import float_unary, in_double
+from .special import horner
 
 Float = NDArray[np.float64]
 Function = Callable[[Float], Float]
@@ -26,28 +29,13 @@ _ANGLES = 2 * np.pi * np.arange(_NODES) / _NODES
 _STEPS = 256
 
 
-def _coefficients(x: Float) -> Float:
-    """J_n(x) for n < 64 and |x| <= 30, along a new last dimension."""
-    return np.asarray(np.fft.fft(np.exp(1j * x[..., None] * np.sin(_ANGLES))).real / _NODES)
-
-
-def _hankel(x: Float, order: int) -> tuple[Float, Float]:
-    """Cosine and sine amplitudes of J and Y for large x, with the phase applied: (J, Y)."""
-    mu, term = 4.0 * order * order, np.ones_like(x)
-    p, q = np.ones_like(x), np.zeros_like(x)
-    for k in range(1, 24):
-        term = term * (mu - (2 * k - 1) ** 2) / (8 * k * x)
-        sign = -1 if k % 4 in (2, 3) else 1
-        if k % 2:
-            q = q + sign * term
-        else:
-            p = p + sign * term
+def _waves(x: Float, order: int) -> tuple[Float, Float]:
+    """J and Y of large x."""
+    p, q = rationals.amplitudes(horner, rationals.NEAR / x, order)
     phase = x - (order / 2 + 0.25) * np.pi
-    scale = np.sqrt(2 / (np.pi * x))
-    first, second = np.cos(phase), np.sin(phase)
-    return np.asarray(scale * (p * first - q * second)), np.asarray(
-        scale * (p * second + q * first)
-    )
+    scale = np.sqrt(2 / np.pi) / np.sqrt(x)
+    cos, sin = np.cos(phase), np.sin(phase)
+    return np.asarray((p * cos - q * sin) * scale), np.asarray((p * sin + q * cos) * scale)
 
 
 def _by_size(size: Float, near: Function, far: Function, limit: float = _FAR) -> Float:
@@ -57,43 +45,32 @@ def _by_size(size: Float, near: Function, far: Function, limit: float = _FAR) ->
     return np.asarray(np.where(np.isnan(size), np.nan, np.where(size <= limit, inner, outer)))
 
 
-def bessel_j0(x: Float) -> Float:
-    out = _by_size(
-        np.abs(x), lambda s: np.cos(s[..., None] * np.sin(_ANGLES)).mean(-1),
-        lambda s: _hankel(s, 0)[0],
-    )  # fmt: skip
-    return np.where(np.isinf(x), np.nan, out)
+def _first_near(x: Float, order: int) -> Float:
+    found: Float = rationals.first_near(horner, x, order)
+    return found if order else np.where(x < rationals.TINY, 1 - x * x / 4, found)
 
 
-def bessel_j1(x: Float) -> Float:
-    sines = np.sin(_ANGLES)
-    out = _by_size(
-        np.abs(x), lambda s: (np.sin(s[..., None] * sines) * sines).mean(-1),
-        lambda s: _hankel(s, 1)[0],
-    )  # fmt: skip
-    return np.where(np.isinf(x), np.nan, np.sign(x) * out)
+def _first_kind(order: int) -> Function:
+    def run(x: Float) -> Float:
+        out = _by_size(
+            np.abs(x), lambda s: _first_near(s, order), lambda s: _waves(s, order)[0],
+            rationals.NEAR,
+        )  # fmt: skip
+        return np.where(np.isinf(x), np.nan, np.where(x < 0, -out, out) if order else out)
+
+    return run
 
 
-def _neumann_y0(x: Float) -> Float:
-    j = _coefficients(x)
-    k = np.arange(1, 31)
-    series = ((-1.0) ** k / k * j[..., 2 * k]).sum(-1)
-    return np.asarray(2 / np.pi * (np.log(x / 2) + np.euler_gamma) * j[..., 0] - 4 / np.pi * series)
-
-
-def _neumann_y1(x: Float) -> Float:
-    j = _coefficients(x)
-    k = np.arange(1, 31)
-    series = ((-1.0) ** k * (2 * k + 1) / (k * (k + 1)) * j[..., 2 * k + 1]).sum(-1)
-    logarithm = np.log(x / 2) + np.euler_gamma - 1
-    return np.asarray(2 / np.pi * (logarithm * j[..., 1] - j[..., 0] / x - series))
-
-
-def _second_kind(near: Function, order: int) -> Function:
+def _second_kind(order: int) -> Function:
     """Y: negative numbers have none, at 0 it is -inf."""
 
+    def near(x: Float) -> Float:
+        wave = _first_near(x, order) * np.log(x)
+        wave = wave - 1 / x if order else wave
+        return np.asarray(rationals.second_near(horner, x, order) + 2 / np.pi * wave)
+
     def run(x: Float) -> Float:
-        out = _by_size(np.abs(x), near, lambda s: _hankel(s, order)[1])
+        out = _by_size(np.abs(x), near, lambda s: _waves(s, order)[1], rationals.NEAR)
         out = np.where(x == 0, -np.inf, np.where(x < 0, np.nan, out))
         return np.where(np.isposinf(x), np.nan, out)
 
@@ -198,9 +175,8 @@ def spherical_j0(x: Float) -> Float:
 
 
 _FUNCTIONS: dict[str, Function] = {
-    "special_bessel_j0": bessel_j0, "special_bessel_j1": bessel_j1,
-    "special_bessel_y0": _second_kind(_neumann_y0, 0),
-    "special_bessel_y1": _second_kind(_neumann_y1, 1),
+    "special_bessel_j0": _first_kind(0), "special_bessel_j1": _first_kind(1),
+    "special_bessel_y0": _second_kind(0), "special_bessel_y1": _second_kind(1),
     "special_modified_bessel_i0": i0, "special_modified_bessel_i1": i1,
     "i0": i0, "special_i0e": i0e, "special_i1": i1, "special_i1e": i1e,
     "special_modified_bessel_k0": _modified_k(0, scaled=False),

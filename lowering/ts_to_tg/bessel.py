@@ -1,9 +1,9 @@
-"""Rows of Bessel functions of real arguments, in float64: means over angles, and Hankel's series.
+"""Rows of Bessel functions of real arguments, in float64: rationals, and means over angles.
 
-Orders 0 and 1 of J and I are Fourier coefficients of exp(i x sin t) and exp(x cos t), which the
-trapezoidal rule gives to machine precision (Trefethen and Weideman, 2014); Y is Neumann's series
-over J under the same mean (Abramowitz and Stegun 9.1.88, 89), K the integral of exp(-x cosh t)
-(9.6.24). Beyond 30 they are Hankel's expansions (9.2.5, 9.7.1).
+J and Y are rational approximations (`base/bessel_rationals.py`). I of orders 0 and 1 are Fourier
+coefficients of exp(x cos t), which the trapezoidal rule gives to machine precision (Trefethen and
+Weideman, 2014), beyond 30 Hankel's expansion (Abramowitz and Stegun 9.7.1); K is the integral of
+exp(-x cosh t) (9.6.24).
 """
 
 from __future__ import annotations
@@ -13,63 +13,51 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tensorscript.base import bessel_rationals as rationals
 from tensorscript.base.dtypes import float64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
 from .emission import Body
 from .pointwise import float_type
+from .polynomials import polynomial
 from .values import Tensor, Value
 
 Row = Callable[..., Tensor]
-Mean = Callable[[Expr, Callable[[str], Expr]], Expr]
-"""What is averaged, of the argument and of tables at an angle, by their names."""
+Mean = Callable[[Expr, Expr], Expr]
+"""What is averaged, of the argument and of the cosine of an angle."""
 
 _NODES, _STEPS = 128, 256
 _FAR = 30.0
 _NAN, _INF = const(math.nan, float64), const(math.inf, float64)
 
 
-def _tables() -> dict[str, np.ndarray]:
-    angles = 2 * np.pi * np.arange(_NODES) / _NODES
-    k = np.arange(1, 31)
-    y0 = ((-1.0) ** k / k * np.cos(2 * np.outer(angles, k))).sum(-1)
-    weights = (-1.0) ** k * (2 * k + 1) / (k * (k + 1))
-    y1 = (weights * np.sin(np.outer(angles, 2 * k + 1))).sum(-1)
-    return {"sin": np.sin(angles), "cos": np.cos(angles), "y0": y0, "y1": y1}
-
-
-_TABLES = _tables()
+_COSINES = np.cos(2 * np.pi * np.arange(_NODES) / _NODES)
 
 
 def _mean(b: Builder, x: Tensor, of: Mean) -> Tensor:
     """The mean over the angles, of the size of x but at most 30."""
-    names = list(_TABLES)
-    tables = {name: b.literal(_TABLES[name], float64) for name in names}
+    cosines = b.literal(_COSINES, float64)
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         size = binary("min", call("abs", body.read(x, i, float64)), _FAR)
-        return of(size, lambda name: body.read(tables[name], [r[0]], float64))
+        return of(size, body.read(cosines, [r[0]], float64))
 
     total = b.reduce(x.shape, [const(_NODES)], float64, "add", make)
     return b.pointwise(lambda e: e * (1 / _NODES), total, dtype=float64, compute=float64)
 
 
-def _hankel(x: Expr, order: int) -> tuple[Expr, Expr]:
+def _horner(coefficients: tuple[float, ...], x: Expr) -> Expr:
+    return polynomial(x, coefficients)
+
+
+def _waves(x: Expr, order: int) -> tuple[Expr, Expr]:
     """J and Y of large x."""
-    mu, term = 4.0 * order * order, const(1.0, float64)
-    p, q = term, const(0.0, float64)
-    for k in range(1, 24):
-        term = term * ((mu - (2 * k - 1) ** 2) / (8 * k)) / x
-        sign = -1.0 if k % 4 in (2, 3) else 1.0
-        if k % 2:
-            q = q + term * sign
-        else:
-            p = p + term * sign
+    p, q = rationals.amplitudes(_horner, const(rationals.NEAR, float64) / x, order)
     phase = x - (order / 2 + 0.25) * math.pi
-    scale = call("sqrt", const(2 / math.pi, float64) / x)
-    first, second = call("cos", phase), call("sin", phase)
-    return scale * (p * first - q * second), scale * (p * second + q * first)
+    scale = const(math.sqrt(2 / math.pi), float64) / call("sqrt", x)
+    cos, sin = call("cos", phase), call("sin", phase)
+    return (p * cos - q * sin) * scale, (p * sin + q * cos) * scale
 
 
 def _far_i(x: Expr, order: int) -> Expr:
@@ -92,72 +80,63 @@ def in_double(make: Callable[[Builder, Tensor], Tensor]) -> Row:
     return row
 
 
-def _by_size(near: Expr, far: Expr, x: Expr) -> Expr:
-    found = select(binary("le", call("abs", x), _FAR), near, far)
+def _by_size(near: Expr, far: Expr, x: Expr, limit: float = _FAR) -> Expr:
+    found = select(binary("le", call("abs", x), limit), near, far)
     return select(call("isnan", x), x, found)
 
 
-def _far(x: Expr) -> Expr:
+def _far(x: Expr, limit: float = _FAR) -> Expr:
     """The size of x where the expansions hold."""
-    return binary("min", binary("max", call("abs", x), _FAR), 1e300)
+    return binary("min", binary("max", call("abs", x), limit), 1e300)
 
 
 def _odd(x: Expr, e: Expr) -> Expr:
     return select(x < 0, -e, e)
 
 
+def _first_near(size: Expr, order: int) -> Expr:
+    found: Expr = rationals.first_near(_horner, size, order)
+    if order:
+        return found
+    return select(size < rationals.TINY, const(1.0, float64) - size * size * 0.25, found)
+
+
+def _pointwise(of: Callable[[Expr], Expr]) -> Row:
+    return in_double(lambda b, x: b.pointwise(of, x, dtype=float64, compute=float64))
+
+
 def _first_kind(order: int) -> Row:
-    def average(size: Expr, at: Callable[[str], Expr]) -> Expr:
-        turn = size * at("sin")
-        return call("sin", turn) * at("sin") if order else call("cos", turn)
+    def of(e: Expr) -> Expr:
+        near = _first_near(binary("min", call("abs", e), rationals.NEAR), order)
+        far = _waves(_far(e, rationals.NEAR), order)[0]
+        found = _by_size(near, far, e, rationals.NEAR)
+        return select(call("isinf", e), _NAN, _odd(e, found) if order else found)
 
-    def make(b: Builder, x: Tensor) -> Tensor:
-        def joined(e: Expr, near: Expr) -> Expr:
-            found = _by_size(near, _hankel(_far(e), order)[0], e)
-            return select(call("isinf", e), _NAN, _odd(e, found) if order else found)
-
-        return b.pointwise(joined, x, _mean(b, x, average), dtype=float64, compute=float64)
-
-    return in_double(make)
+    return _pointwise(of)
 
 
 def _second_kind(order: int) -> Row:
     """Negative numbers have none; at 0 it is -inf."""
 
-    def wave(size: Expr, at: Callable[[str], Expr]) -> Expr:
-        return call("cos", size * at("sin"))
+    def of(e: Expr) -> Expr:
+        size = binary("min", binary("max", call("abs", e), 1e-300), rationals.NEAR)
+        wave = _first_near(size, order) * call("log", size)
+        wave = wave - const(1.0, float64) / size if order else wave
+        near = rationals.second_near(_horner, size, order) + wave * (2 / math.pi)
+        far = _waves(_far(e, rationals.NEAR), order)[1]
+        found = _by_size(near, far, e, rationals.NEAR)
+        outside = select(e.equals(0), -_INF, select(e < 0, _NAN, found))
+        return select(e.equals(math.inf), _NAN, outside)
 
-    def series(size: Expr, at: Callable[[str], Expr]) -> Expr:
-        turn = size * at("sin")
-        return call("sin", turn) * at("y1") if order else call("cos", turn) * at("y0")
-
-    def odd_wave(size: Expr, at: Callable[[str], Expr]) -> Expr:
-        return call("sin", size * at("sin")) * at("sin")
-
-    def make(b: Builder, x: Tensor) -> Tensor:
-        parts = [_mean(b, x, of) for of in (wave, odd_wave, series)]
-
-        def joined(e: Expr, j0: Expr, j1: Expr, total: Expr) -> Expr:
-            size = binary("max", call("abs", e), 1e-300)
-            log = call("log", size * 0.5) + float(np.euler_gamma)
-            near = (log * j0 - total * 2.0) * (2 / math.pi)
-            if order:
-                near = ((log - 1.0) * j1 - j0 / size - total) * (2 / math.pi)
-            found = _by_size(near, _hankel(_far(e), order)[1], e)
-            outside = select(e.equals(0), -_INF, select(e < 0, _NAN, found))
-            return select(e.equals(math.inf), _NAN, outside)
-
-        return b.pointwise(joined, x, *parts, dtype=float64, compute=float64)
-
-    return in_double(make)
+    return _pointwise(of)
 
 
 def _modified(order: int, scaled: bool) -> Row:
     """I, or exp(-|x|) I."""
 
-    def average(size: Expr, at: Callable[[str], Expr]) -> Expr:
-        grown = call("exp", size * (at("cos") - 1.0))
-        return grown * at("cos") if order else grown
+    def average(size: Expr, cosine: Expr) -> Expr:
+        grown = call("exp", size * (cosine - 1.0))
+        return grown * cosine if order else grown
 
     def make(b: Builder, x: Tensor) -> Tensor:
         def joined(e: Expr, near: Expr) -> Expr:
@@ -210,13 +189,10 @@ def scaled_k(b: Builder, x: Tensor, order: float) -> Tensor:
     return b.pointwise(joined, x, total, dtype=float64, compute=float64)
 
 
-def _spherical(b: Builder, x: Tensor) -> Tensor:
-    def fn(e: Expr) -> Expr:
-        found = call("sin", e) / select(e.equals(0), const(1.0, float64), e)
-        zero, one = const(0.0, float64), const(1.0, float64)
-        return select(call("isinf", e), zero, select(e.equals(0), one, found))
-
-    return b.pointwise(fn, x, dtype=float64, compute=float64)
+def _spherical(e: Expr) -> Expr:
+    found = call("sin", e) / select(e.equals(0), const(1.0, float64), e)
+    zero, one = const(0.0, float64), const(1.0, float64)
+    return select(call("isinf", e), zero, select(e.equals(0), one, found))
 
 
 BESSEL: Rows = {
@@ -238,5 +214,5 @@ BESSEL: Rows = {
     "aten::special_modified_bessel_k1": _second_modified(1, scaled=False),
     "aten::special_scaled_modified_bessel_k0": _second_modified(0, scaled=True),
     "aten::special_scaled_modified_bessel_k1": _second_modified(1, scaled=True),
-    "aten::special_spherical_bessel_j0": in_double(_spherical),
+    "aten::special_spherical_bessel_j0": _pointwise(_spherical),
 }

@@ -60,9 +60,6 @@ CONDITIONED = 200
 
 _LACKED = "complex32, which we lack"
 _NAN = "PyTorch answers NaN in half types"
-_RATIONAL = (
-    "PyTorch's rational approximation is off by 3e-7 in float64; ours agrees with the series"
-)
 _ORDER = "MKL's cgeev, behind PyTorch, finds eigenvalues in another order than OpenBLAS's"
 KNOWN: dict[tuple[str, str], str] = {
     ("complex", "float16"): _LACKED,
@@ -71,7 +68,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("matrix_exp", "float16"): _NAN,
     ("linalg.eig", "complex64"): _ORDER,
     ("linalg.eigvals", "complex64"): _ORDER,
-    **{(f"special.bessel_{name}", "float64"): _RATIONAL for name in ("j0", "j1", "y1")},
 }  # fmt: skip
 """(entry, dtype) to the reason why they differ; strict: one that agrees is to be taken out."""
 
