@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.dtypes import bool_, int64, uint8
 from tensorscript.dialects.te.expr import Expr, binary, const, select, var
 from tensorscript.dialects.tg import ops as tg
 
@@ -139,22 +139,34 @@ def _masked_select(b: Builder, x: AnyTensor, mask: Tensor, *_: Value) -> AnyTens
     return ComplexTensor(*map(part, x.elements)) if isinstance(x, ComplexTensor) else part(x)
 
 
-def without_masks(b: Builder, x: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """Indices with the positions in place of each mask."""
+def as_mask(b: Builder, index: Tensor | None) -> Tensor | None:
+    """An index that is a mask as bools, which bytes are as well; any other one is None."""
+    if index is None or index.dtype not in (bool_, uint8):
+        return None
+    return b.cast(index, bool_)
+
+
+def without_masks(
+    b: Builder, x: Tensor, indices: Sequence[Tensor | None]
+) -> tuple[Tensor, list[Tensor | None]]:
+    """Indices with the positions in place of each mask, and what they index: `x`, in which a 0-dim
+    mask stands for a dimension of its own, of size 1."""
     out: list[Tensor | None] = []
     for index in indices:
-        if index is None or index.dtype is not bool_:
+        if (mask := as_mask(b, index)) is None:
             out.append(index)
             continue
-        for d, size in enumerate(index.shape):
+        if not mask.rank:
+            x = b.call("aten::unsqueeze", x, len(out))
+        for d, size in enumerate(mask.shape):
             b.require_same(
                 size,
                 x.shape[len(out) + d],
-                f"The shape of the mask {list(index.shape)} at index {d} does not match the shape"
+                f"The shape of the mask {list(mask.shape)} at index {d} does not match the shape"
                 f" of the indexed tensor {list(x.shape)} at index {len(out) + d}",
             )
-        out += nonzero_by_dimension(b, index)
-    return out
+        out += nonzero_by_dimension(b, mask)
+    return x, out
 
 
 def unique(

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.dtypes import int32 as int32_
+from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import tensor
 
 from .builder import Builder, Rows
-from .compaction import without_masks
+from .compaction import as_mask, without_masks
 from .dims import dimension, dtype_of, sizes_of
 from .elements import as_expr, compute_dtype, known
 from .emission import Body
+from .reshape import reshaped
 from .sizes import product, same_size, sizes_text
 from .slicing import narrow
 from .values import Tensor, Value
@@ -139,7 +140,7 @@ def _positions(
 
 
 def index(b: Builder, x: Tensor, indices: list[Tensor | None], *_: Value) -> Tensor:
-    indices = without_masks(b, x, indices)
+    x, indices = without_masks(b, x, indices)
     shape, at = _layout(b, x, indices)
     free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
     full = [*free[:at], *shape, *free[at:]]
@@ -177,22 +178,23 @@ def index_put(
     accumulate: bool = False,
     *_: Value,
 ) -> Tensor:
-    mask = indices[0] if len(indices) == 1 and not values.rank and not accumulate else None
-    if mask is not None and mask.dtype is bool_:
+    alone = len(indices) == 1 and not values.rank and not accumulate
+    if alone and (mask := as_mask(b, indices[0])) is not None:
         for _dim in range(x.rank - mask.rank):
             mask = b.call("aten::unsqueeze", mask, -1)
         return b.cast(b.call("aten::where", mask, values, x), x.dtype)
-    indices = without_masks(b, x, indices)
-    shape, at = _layout(b, x, indices)
-    free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
+    place, indices = without_masks(b, x, indices)
+    shape, at = _layout(b, place, indices)
+    free = [s for d, s in enumerate(place.shape) if d >= len(indices) or indices[d] is None]
     full = [*free[:at], *shape, *free[at:]]
     _check_values(b, values, full)
 
     def make(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
-        where = _positions(body, x, indices, d, at, shape)
+        where = _positions(body, place, indices, d, at, shape)
         return where, body.broadcast(values, d, x.dtype, full)
 
-    return b.scatter(x, full, make, "add" if accumulate else "set")
+    made = b.scatter(place, full, make, "add" if accumulate else "set")
+    return made if place is x else reshaped(b, made, x.shape)
 
 
 def scatter(combiner: str) -> Callable[..., Tensor]:

@@ -356,6 +356,58 @@ def test_masks_that_broadcast(shape: tuple[int, ...], mask: tuple[int, ...]) -> 
     np.testing.assert_array_equal(ts.compile(selected, (x, m), fallback="error")(x, m), wanted)
 
 
+def by_numbers_of_true(x: Tensor, m: Tensor, i: Tensor):
+    return x[m], x[m, 0], x[:, m], x[0, m], x[m, m], x[m, None], x[x.max() > 0], x.sum()[m]
+
+
+def written_by_numbers_of_true(x: Tensor, m: Tensor, i: Tensor):
+    y, z, w, s = x.clone(), x.clone(), x.clone(), x.sum()
+    y[m] = x * 2
+    z[:, m] += 3
+    w[m, 0] = 7.0
+    s[m] = 3.0
+    return y, z, w, s, x.index_put((m,), x.sum(), True)
+
+
+def only_mask(x: Tensor, m: Tensor):
+    return x[m]
+
+
+def test_masks_of_bytes() -> None:
+    """What indexes as a mask in eager code does so natively."""
+    x = ts.arange(6.0).reshape(2, 3) - 2
+    run = ts.compile(by_numbers_of_true, cache=False, fallback="error")
+    byte, bit = (ts.tensor(1, dtype=d) for d in (ts.uint8, ts.bool))
+    for found, want in zip(run(x, byte, x), run(x, bit, x), strict=True):
+        assert (found.shape, found.tolist()) == (want.shape, want.tolist())
+    rows = ts.compile(only_mask, cache=False, fallback="error")
+    assert rows(x, ts.tensor([0, 2], dtype=ts.uint8)).tolist() == [x[1].tolist()]
+
+
+def by_one_and_positions(x: Tensor, m: Tensor, i: Tensor):
+    y = x.clone()
+    y[m, i] = x[0]
+    return x[m, i], x[i, m], x[i, m, i], x[m, :, i], x[m, i == 1], y
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("program", [by_numbers_of_true, written_by_numbers_of_true])
+def test_a_mask_of_no_dimension_stands_for_one(program: Any, holds: bool) -> None:
+    given = ts.arange(6.0).reshape(2, 3), ts.tensor(holds), ts.tensor([1, 0])
+    run = ts.compile(program, cache=False, fallback="error")
+    for found, want in zip(run(*given), ts.jit.script(program)(*given), strict=True):
+        assert (found.shape, found.tolist()) == (want.shape, want.tolist())
+
+
+def test_a_mask_of_no_dimension_broadcasts_with_positions() -> None:
+    x, m, i = ts.arange(6.0).reshape(2, 3), ts.tensor(True), ts.tensor([1, 0])
+    run = ts.compile(by_one_and_positions, cache=False, fallback="error")
+    for found, want in zip(run(x, m, i), by_one_and_positions(x, m, i), strict=True):
+        assert (found.shape, found.tolist()) == (want.shape, want.tolist())
+    with pytest.raises(UserError, match="shape mismatch"):
+        run(x, ts.tensor(False), i)
+
+
 def by_channel(x: Tensor, w: Tensor):
     n = int(ts.tensor(x.shape[:-1]).prod())
     rows = x.reshape((n, x.size(-1)))
