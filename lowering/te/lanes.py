@@ -28,17 +28,19 @@ def _strips(
     """Whole vectors, then the masked rest; `kind` is that of the loop over whole vectors, which
     is a reduction if `loop` is one."""
     out: list[Operation] = []
-    name, extent, reduces = loop.var, loop.extent, loop.is_reduction
+    name, start, extent, reduces = loop.var, loop.start, loop.extent, loop.is_reduction
     size = known(extent)
     whole = extent // lanes
     if size is None or size >= lanes:
         lane = f"{name}_v"
-        inner = ForOp(lane, lanes, body(var(f"{name}_o") * lanes + var(lane), lane), "vector")
+        at = start + (var(f"{name}_o") * lanes + var(lane))
+        inner = ForOp(lane, lanes, body(at, lane), "vector")
         out.append(ForOp(f"{name}_o", whole, [inner], kind, reduction=reduces, grain=grain))
     if size is None or size % lanes:
         lane = f"{name}_w"
         at = whole * lanes + var(lane)
-        rest = _renamed(body(at, lane)) if out else body(at, lane)
+        rest = body(start + at, lane)
+        rest = _renamed(rest) if out else rest
         out.append(ForOp(lane, lanes, [IfOp(at < extent, rest)], "vector"))
     return out
 

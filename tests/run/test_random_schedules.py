@@ -97,3 +97,20 @@ def test_a_copy_of_rows_that_are_read_as_one_line(tmp_path: Path) -> None:
     schedule.kernel.step("cache", "p0", "i0_w_o", "stack")
     run = ts.compile(columns, (x,), schedule=schedule, cache=False, fallback="error")
     np.testing.assert_allclose(run(x), x.sum(0), 0, 1e-5)
+
+
+@pytest.mark.parametrize(("cut", "left"), [("slice_tail", "s0_r1_t"), ("slice_head", "s0_r1")])
+@pytest.mark.parametrize("count", [2, 8, 11])
+def test_accumulators_of_a_loop_that_starts_behind_0(cut: str, left: str, count: int) -> None:
+    """Whole vectors and the rest begin where the loop does."""
+
+    def total(x: ts.Tensor) -> ts.Tensor:
+        return (x.cumsum(1) * 0.1).sum()
+
+    x = np.random.default_rng(0).standard_normal((5, 16))
+    schedule = ts.schedule(total, (x,), start="logical")
+    nest = next(n for n in schedule.kernels.values() if any(k.name == "s0_r1" for k in n.loops))
+    nest.step(cut, "s0_r1", count)
+    nest.step("accumulate", left, 4)
+    run = ts.compile(total, (x,), schedule=schedule, cache=False, fallback="error")
+    np.testing.assert_allclose(run(x), (x.cumsum(1) * 0.1).sum(), 1e-12)
