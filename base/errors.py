@@ -21,7 +21,13 @@ class UserError(TensorScriptError):
         message: one sentence, in TorchScript's words where it has them.
         span: the place in the user's program, if known; it is shown underlined.
         notes: further (text, span) pairs shown below, e.g. "is being compiled since ...".
+
+    Attributes:
+        precedes_call: it was found before the function that has it was entered, so that the call
+            which led there is not told.
     """
+
+    precedes_call = False
 
     def __init__(
         self,
@@ -38,6 +44,13 @@ class UserError(TensorScriptError):
         """Append a note in place (outer calls add theirs as the error travels up)."""
         self.notes = (*self.notes, (text, span))
         return self
+
+    def with_call(self, text: str, span: Span | None) -> UserError:
+        """Append a note of the call that led into a function, unless the mistake precedes it."""
+        if self.precedes_call:
+            self.precedes_call = False
+            return self
+        return self.with_note(text, span)
 
     def __str__(self) -> str:
         parts = [f"{self.message}:" if self.span else self.message]
@@ -61,6 +74,8 @@ class TextError(FrontendError, RuntimeError):
 class NotSupportedError(FrontendError):
     """Python that is outside the TorchScript language."""
 
+    precedes_call = True
+
 
 class UnsupportedNodeError(NotSupportedError):
     """A Python statement or expression kind that TorchScript does not have."""
@@ -71,6 +86,12 @@ class CompileError(UserError, RuntimeError):
 
     def __str__(self) -> str:
         return "\n" + super().__str__()
+
+
+class DefaultError(CompileError):
+    """A default that a parameter cannot have."""
+
+    precedes_call = True
 
 
 class ConstantError(CompileError, TypeError):

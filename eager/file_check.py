@@ -97,10 +97,10 @@ class FileCheck:
         """In the line after."""
         return self._add("CHECK-NEXT", test_string, _text(test_string))
 
-    def check_count(self, test_string: str, count: int, exactly: bool = False) -> Self:
-        """That often; with `exactly` not once more in the rest."""
-        self._add("CHECK-COUNT", test_string, _text(test_string), count)
-        return self.check_not(test_string) if exactly else self
+    def check_count(self, str: str, count: int, exactly: bool = False) -> Self:
+        """That often; with `exactly` not once more in the rest. PyTorch names its first `str`."""
+        self._add("CHECK-COUNT", str, _text(str), count)
+        return self.check_not(str) if exactly else self
 
     def check_dag(self, test_string: str) -> Self:
         """Anywhere between what the checks around the group of these find."""

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import BY_CODE, DType
-from tensorscript.base.errors import GuardError
+from tensorscript.base.errors import GuardError, OperatorError
 from tensorscript.dialects.ts import types as ts
 from tensorscript.dialects.ts.type_text import annotation_text, ir_text
 from tensorscript.dialects.ts.typing import is_subtype, make_optional, make_union, members_of
@@ -233,7 +233,9 @@ class TensorType(_Single):
 
 
 class ListType(Type):
-    def __init__(self, element: Type) -> None:
+    def __init__(self, element: Type | None) -> None:
+        if element is None:
+            raise OperatorError("Can not create ListType with None type")
         self.attribute = ts.ListType(element.attribute)
 
     @staticmethod

@@ -212,20 +212,37 @@ class HookedModule(Sugared):
 @dataclass
 class ModuleClass(Sugared):
     """A class of modules: only its static methods are of the language. Of one that is ignored, or
-    of an interface, nothing is."""
+    of an interface, nothing is.
 
-    kind = "python value of type 'type'"
+    Attributes:
+        compiled: what the program calls the class, if a module of it is compiled.
+    """
+
     python: type
     member: Callable[[str], Sugared | None]
+    compiled: str = ""
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]  # the program knows some of them
+        return "Python type" if self.compiled else Undefined("type").kind
 
     def as_value(self, em: Emission, span: Span | None) -> Value:
+        if self.compiled:
+            return super().as_value(em, span)
         return Undefined("type").as_value(em, span)
 
     def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
-        found = self.member(name)
-        return found if found is not None else super().attr(em, span, name)
+        if (found := self.member(name)) is not None:
+            return found
+        if self.compiled:
+            raise em.error(f"Tried to lookup unknown attribute on class {self.compiled}", span)
+        return super().attr(em, span, name)
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if self.compiled:
+            raise em.error(
+                f"Class {self.python.__name__} does not have an __init__ function defined", span
+            )
         raise FrontendError(
             f"Cannot instantiate class '{self.python.__name__}' in a script function", span
         )

@@ -263,9 +263,10 @@ class Calls(Subscripts):
             source = ast.copy_location(ast.List([*source.elts, *pairs], ast.Load()), node)
             pairs = []
         made = self._dict_of(source, span, wanted)
-        for pair in pairs:
-            inputs = [made, *(self.expr(part) for part in pair.elts)]
-            self.builtin("aten::_set_item", inputs, span)
+        for name, given in (pair.elts for pair in pairs):
+            at = self.span(given)
+            inputs = [made, self.expr(ast.copy_location(name, given)), self.expr(given)]
+            self.builtin("aten::_set_item", inputs, at)
         return Simple(made)
 
     def _dict_of(self, node: ast.expr, span: Span, hint: Attribute | None) -> Value:

@@ -31,17 +31,6 @@ class enable_grad:
     torch.set_grad_enabled(True)
   def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
     torch.set_grad_enabled(self.prev)
-class set_grad_enabled:
-  mode : bool
-  prev : bool
-  def __init__(self, mode: bool) -> None:
-    self.mode = mode
-    self.prev = torch.is_grad_enabled()
-    torch.set_grad_enabled(mode)
-  def __enter__(self) -> None:
-    torch.set_grad_enabled(self.mode)
-  def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-    torch.set_grad_enabled(self.prev)
 """
 
 _AUTOCAST = """
@@ -133,7 +122,6 @@ _TEXTS = {
 CONTEXTS: dict[str, Callable[..., object]] = {
     "torch.autograd.grad_mode.no_grad": modes.no_grad,
     "torch.autograd.grad_mode.enable_grad": modes.enable_grad,
-    "torch.autograd.grad_mode.set_grad_enabled": modes.set_grad_enabled,
     "torch.amp.autocast_mode.autocast": autocast.autocast,
     "torch.cuda.amp.autocast_mode.autocast": autocast.cuda_autocast,
     "torch.cpu.amp.autocast_mode.autocast": autocast.cpu_autocast,

@@ -133,12 +133,15 @@ class Displays(Conditions):
         allowed = candidates(hint, ListType, span)
         known: list[Attribute | None] = [allowed[0].element if len(allowed) == 1 else None]
         made = self.make_list(known[0] or TENSOR, [], span)
+        seen: list[Attribute] = []  # one each time that the body is emitted, as for a tuple
 
         def append() -> None:
             out = self.expr(element, None if known[0] == ANY else known[0])
+            seen.append(out.type)
             wanted = None
             if not is_empty_literal(out):
-                wanted = fitting_list(hint, [out.type], span, self.fulfils)
+                first = ListType(known[0]) if known[0] is not None else None
+                wanted = fitting_list(hint or first, seen, span, self.fulfils)
             if known[0] is None:
                 plain = TENSOR if isinstance(out.type, TensorType) else out.type
                 known[0] = found = wanted.element if wanted else plain

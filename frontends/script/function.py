@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, NotSupportedError
+from tensorscript.base.errors import CompileError, DefaultError, NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import DictLiteral, FunctionRef, ListLiteral
@@ -39,7 +39,7 @@ from .exits import lower_exits
 from .lower import lower_function
 from .objects import Objects
 from .program import ClassInfo, Compiled, Program
-from .signature import NO_DEFAULT, Formal, Signature, constant_type
+from .signature import NO_DEFAULT, NOT_CONSTANT, Formal, Signature, constant_type
 from .source import FunctionSource, Text
 from .ssa import to_ssa
 from .syntax import check_syntax
@@ -242,7 +242,7 @@ class FunctionEmitter(Objects):
                     f'Because "{name}" was not annotated with an explicit type it is assumed to be '
                     "type 'Tensor'."
                 )
-            raise self.error(text, span)
+            raise DefaultError(text, span)
         return value
 
     def _return_type(self, definition: Definition) -> Attribute | None:
@@ -254,6 +254,8 @@ class FunctionEmitter(Objects):
 
 def _fits(value: object, type: Attribute) -> bool:
     """Whether a default is of the type of its argument."""
+    if value is NOT_CONSTANT:
+        return False
     inner = typing.without_none(type)
     if isinstance(inner, DictType) and isinstance(value, DictLiteral):
         return True

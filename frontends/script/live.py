@@ -267,7 +267,7 @@ class World(LiveClasses):
                 return DeviceClass("aten::device")
             if cls.__name__ == "Parameter":
                 return ModuleClass(cls, lambda key: None)
-            if cls.__name__ in ("Generator", "Size", "Tensor"):
+            if cls.__name__ in ("Generator", "Size", "Tensor", "set_grad_enabled"):
                 return Builtin(f"aten::{cls.__name__}")
             if (legacy := legacy_tensor(cls.__name__)) is not None:
                 return legacy
@@ -277,7 +277,9 @@ class World(LiveClasses):
             return ModuleClass(cls, lambda key: None)
         is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
         if is_module and not getattr(cls, "__torch_script_interface__", False):
-            return ModuleClass(cls, lambda key: self._static(cls, key, em, span))
+            name = qualified_name(cls)
+            compiled = name if name in self.program.classes else ""
+            return ModuleClass(cls, lambda key: self._static(cls, key, em, span), compiled)
         return self._declared(cls, em, span)
 
     def _declared(self, cls: type, em: FunctionEmitter, span: Span | None) -> Sugared:

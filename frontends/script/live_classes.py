@@ -168,7 +168,7 @@ class LiveClasses(LiveFunctions):
             info.methods[key]()
         except (CompileError, FrontendError) as error:
             short = info.name.rpartition(".")[2]
-            error.with_note(
+            error.with_call(
                 f"'{short}.{key}' is being compiled since it was called from '{info.name}'", span
             )
             raise
@@ -270,6 +270,6 @@ class LiveClasses(LiveFunctions):
 
         if modifier_of(fn) in ("ignore", "unused"):
             full = f"{info.name}.{key}"
-            info.python_methods[key] = lambda: self.python_call(fn, full, info.type)
+            info.python_methods[key] = lambda span: self.python_call(fn, full, info.type, span)
             return
         info.methods[key] = compile

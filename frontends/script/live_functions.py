@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError
+from tensorscript.base.errors import CompileError, DefaultError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import ANY, ClassType
 
@@ -28,6 +28,7 @@ from .observed import ObservedTypes, declared_types
 from .overloads import overloaded_body
 from .program import ClassInfo, Program
 from .python_names import default_value, is_plain_data, modifier_of, qualified_name
+from .signature import NOT_CONSTANT
 from .source import FunctionSource, annotations_of, function_source
 from .type_comments import comment_annotations
 from .values import Sugared, undefined
@@ -112,9 +113,19 @@ class LiveFunctions(ABC):
         return name
 
     def python_call(
-        self, fn: Callable[..., object], name: str = "", self_type: ClassType | None = None
+        self,
+        fn: Callable[..., object],
+        name: str = "",
+        self_type: ClassType | None = None,
+        span: Span | None = None,
     ) -> PythonCall:
-        """A function that stays in Python (`ignore`, `unused`); only its signature is read."""
+        """A function that stays in Python (`ignore`, `unused`); only its signature is read.
+
+        Raises:
+            CompileError: a method without `self`, which is asked for at `span`.
+        """
+        if self_type is not None and not inspect.signature(fn).parameters:
+            raise CompileError("Non-static method does not have a self argument", span)
         name = name or qualified_name(fn)
         unused = modifier_of(fn) == "unused"
         info = self.program.classes.get(self_type.class_name.data) if self_type else None
@@ -149,9 +160,9 @@ class LiveFunctions(ABC):
             if parameter.default is inspect.Parameter.empty:
                 continue
             if _is_mutable(parameter.default):
-                raise CompileError(
+                raise DefaultError(
                     "Mutable default parameters are not supported because Python binds them to "
-                    "the function and they persist across function calls.\nAs a workaround, make "
+                    "the function and they persist across function calls.\n As a workaround, make "
                     "the default None and instantiate the default parameter within the body of "
                     f"the function. Found {type(parameter.default)} on parameter {key}",
                     span,
@@ -159,10 +170,7 @@ class LiveFunctions(ABC):
             try:
                 defaults[key] = default_value(parameter.default)
             except TypeError:
-                raise CompileError(
-                    f'Expected a default value of type Tensor (inferred) on parameter "{key}".',
-                    span,
-                ) from None
+                defaults[key] = NOT_CONSTANT
         is_method = self_type is not None
         lines = source.text.source.text.split("\n")
         comments = comment_annotations(source.tree, lines, span, is_method)

@@ -118,7 +118,7 @@ class Objects(Statements):
         if signature is not None:
             return Method(value, name, signature)
         if make := info.python_methods.get(name):
-            call = make()
+            call = make(span)
             assert isinstance(call, PythonCall)
             return replace(call, object=value)
         if name in info.refused:
@@ -227,7 +227,7 @@ class Objects(Statements):
         try:
             return compile()
         except (CompileError, FrontendError) as error:
-            error.with_note(
+            error.with_call(
                 f"'{shown or self._shown(name)}' is being compiled since it was called from "
                 f"'{self._shown(self.function_name)}'",
                 self.latest or span,

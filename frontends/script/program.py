@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
+from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.ops import ClassOp, FuncOp
 from tensorscript.dialects.ts.types import ClassType, TupleType
@@ -62,7 +63,7 @@ class ClassInfo:
     parameters: list[str] = field(default_factory=list)
     buffers: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    python_methods: dict[str, Callable[[], object]] = field(default_factory=dict)
+    python_methods: dict[str, Callable[[Span | None], object]] = field(default_factory=dict)
     defining: bool = False
     is_module_interface: bool = False
     container: str = ""

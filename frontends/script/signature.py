@@ -37,6 +37,8 @@ from tensorscript.dialects.ts.types import (
 
 NO_DEFAULT = object()
 """The default of an argument that has none (None is a default)."""
+NOT_CONSTANT = object()
+"""A default that is no constant of the language."""
 
 _WORDS = {
     "contiguous_format": 0, "preserve_format": 1, "Mean": 1, "Sum": 2, "strided": 0,

@@ -387,7 +387,7 @@ class Stores(Calls):
                         span,
                     )
                 case ast.Subscript():
-                    self._delete_item(target, span)
+                    self._delete_item(target, span, self.span(node))
                 case _:
                     raise self.error(
                         "del statements are only supported for deleting list and dict items and "
@@ -395,12 +395,12 @@ class Stores(Calls):
                         span,
                     )
 
-    def _delete_item(self, target: ast.Subscript, span: Span) -> None:
+    def _delete_item(self, target: ast.Subscript, span: Span, whole: Span) -> None:
         base, index = self.expr(target.value), self.expr(target.slice)
         if isinstance(base.type, ClassType):
             if self.class_method(base.type, "__delitem__", span) is None:
                 raise self.error("Class does not define __delitem__", span)
-            method_call(self, base, "__delitem__", [index], span)
+            method_call(self, base, "__delitem__", [index], whole)
             return
         self.builtin("aten::Delete", [base, index], span)
 

@@ -37,6 +37,8 @@ _UNSUPPORTED: dict[type[ast.AST], tuple[str, int]] = {
 class MisplacedAnnotation(CompileError, ValueError):
     """`self.x: T = ...` outside `__init__` (TorchScript raises ValueError)."""
 
+    precedes_call = True
+
 
 @dataclass(frozen=True)
 class _Definition:

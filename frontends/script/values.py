@@ -250,8 +250,6 @@ class Zip(Iterable):
 
     def length(self, em: Emission, span: Span | None) -> Value | None:
         lengths = [n for c in self.leaves() if (n := c.length(em, span)) is not None]
-        if len(lengths) == 1:
-            return lengths[0]
         listed = em.make_list(INT, lengths, span)
         return em.builtin("prim::min", [listed], span)
 

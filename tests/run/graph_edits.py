@@ -234,7 +234,11 @@ def types(torch: Any) -> Any:
         c.UnionType([c.IntType.get(), c.StringType.get()]), c.FutureType(c.TensorType.get()),
     ]  # fmt: skip
     is_list = isinstance(c.ListType.ofFloats(), c.ListType)
-    return [(str(t), t.str(), t.kind(), t.annotation_str) for t in made], is_list
+    try:
+        c.ListType(None)
+    except RuntimeError as refused:
+        made_of_none = str(refused)
+    return [(str(t), t.str(), t.kind(), t.annotation_str) for t in made], is_list, made_of_none
 
 
 def the_graph_of_a_task(torch: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 import tensorscript
 from tensorscript import Tensor
+from tensorscript.compiler.jit.containers import ScriptDict, ScriptList
 
 IS_WINDOWS = IS_MACOS = IS_LINUX = IS_SANDCASTLE = IS_FBCODE = IS_ARM64 = IS_JETSON = False
 TEST_CUDA = TEST_MULTIGPU = TEST_WITH_ROCM = TEST_WITH_ASAN = TEST_WITH_UBSAN = False
@@ -116,7 +117,15 @@ def is_iterable_of_tensors(value: Any, include_empty: bool = False) -> bool:
     return all(isinstance(each, Tensor) for each in value) if len(value) else include_empty
 
 
+def _plain(value: Any) -> Any:
+    """Containers that scripts share, and ranges, as lists and dicts, as PyTorch compares them."""
+    if isinstance(value, range | ScriptList):
+        return list(value)
+    return dict(value.items()) if isinstance(value, ScriptDict) else value
+
+
 def _are_close(a: Any, b: Any, atol: float, rtol: float) -> bool:
+    a, b = _plain(a), _plain(b)
     if isinstance(a, Tensor) or isinstance(b, Tensor):
         one, other = tensorscript.as_tensor(a), tensorscript.as_tensor(b)
         if isinstance(a, int | float) or isinstance(b, int | float):  # of any rank

@@ -11,6 +11,7 @@ import language_programs_arguments
 import language_programs_arrays
 import language_programs_assignments
 import language_programs_builtin_types
+import language_programs_called
 import language_programs_classes
 import language_programs_collections
 import language_programs_containers
@@ -58,6 +59,7 @@ PROGRAMS = programs_of(
     language_programs_arrays,
     language_programs_assignments,
     language_programs_builtin_types,
+    language_programs_called,
     language_programs_classes,
     language_programs_collections,
     language_programs_nested_values,
@@ -116,11 +118,7 @@ OTHER_PLACES = {
     "comment_signature_of_another_length": "the whole definition is underlined",
     "comp_two_for": "PyTorch underlines nothing",
     "none_default_called": "PyTorch shows no place",
-    "default_none_for_dict": "PyTorch does not say from where the function is called",
     "dict_constructor_for_int": "PyTorch shows no place",
-    "fn_kwonly_default": "PyTorch does not say from where the function is called",
-    "fn_star_args": "PyTorch does not say from where the function is called",
-    "fn_star_kwargs": "PyTorch does not say from where the function is called",
     "fn_tuple_ellipsis": "the whole annotation is underlined",
     "for_zip_tuple": "the whole loop is underlined",
     "overload_fewer_parameters": "the whole definition is underlined",
@@ -128,7 +126,7 @@ OTHER_PLACES = {
     "overload_with_statements": "PyTorch shows no place",
     "overload_without_body": "PyTorch underlines nothing",
     "dead_branch_with_two_generators": "PyTorch underlines nothing",
-    "attribute_annotated_later": "PyTorch does not say from where the method is called",
+    "attribute_annotated_later": "PyTorch does not say from where the class is needed",
     "getitem_by_name_of_int": "PyTorch shows no place",
     "tolist_of_strings": "PyTorch shows no place",
     "tolist_of_tuple": "PyTorch shows no place",
@@ -153,7 +151,6 @@ OTHER_GRAPHS = {
 
 OTHER_NODE_PLACES = {
     "annotate_tensor_float": "the conversion stands where the value does",
-    "cls_del": "a call by `del` is the whole statement",
     "assert_fn": "PyTorch shows the lines of its library",
     "assert_fn2": "PyTorch shows the lines of its library",
     "assert_kw": "PyTorch shows the lines of its library",

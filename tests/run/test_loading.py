@@ -74,6 +74,7 @@ CHECKS = [
     lambda c: c.check_not("z").check("c"), lambda c: c.check_not("b").check("c"),
     lambda c: c.check("c").check_not("b"), lambda c: c.check_count("a", 2, exactly=True),
     lambda c: c.check_count("a", 1, exactly=True), lambda c: c.check_count("a", 3),
+    lambda c: c.check_count(str="a", count=2, exactly=True),
     lambda c: c.check_dag("c").check_dag("a").check("e"), lambda c: c.check_regex("[cd] d"),
 ]  # fmt: skip
 
