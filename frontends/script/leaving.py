@@ -94,7 +94,7 @@ class Leaving(Stores):
 
         def fail() -> None:
             shown = self.expr(node.msg) if node.msg is not None else self.constant("", span)
-            head = self.constant("AssertionError: ")
+            head = self.constant("AssertionError: ", span)
             text = self.builtin("aten::add", [head, self.to_string(shown, span)], span)
             self._throw(text, self.constant(None), span)
 

@@ -13,6 +13,14 @@ import tensorscript
 
 TEXT = """\
 
+=== asserted_with_a_place
+def f(n: int, s: str):
+    assert n > 1, f"small {n}"
+    assert n > 2, s
+    assert n > 3
+    return n
+>>> f(4, "a")
+
 === strings_and_numbers
 def f(s: str, k: int):
     out = ""
