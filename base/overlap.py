@@ -71,6 +71,9 @@ APART = _names(
 """Operators that may not share memory at all with what they read; without the underscore by
 `out=`."""
 
+COPIES = _names("copy_")
+"""They do nothing, and refuse nothing, where they would write elements to themselves."""
+
 SHARED = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a"
     " single memory location. Please clone() the tensor before performing the operation."

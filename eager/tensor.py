@@ -35,7 +35,7 @@ from .demands.index import check_put
 from .device import device as Device
 from .dispatch import call, call_overload
 from .indexing import gather, kinds_of, split
-from .memory_sharing import check_apart, check_partial, check_repeats, repeats
+from .memory_sharing import check_apart, check_partial, check_repeats, is_onto_itself, repeats
 from .modes import MODES
 from .old_constructor import fill
 from .placement import beside, placed
@@ -194,6 +194,9 @@ class Tensor(
             n not in (1, m) for n, m in zip(new.shape[::-1], target.shape[::-1], strict=False)
         ):
             raise OperatorError(_no_fit(new, target, getattr(source, "dtype", self.dtype), plain))
+        if plain and is_onto_itself(self, view, source):
+            written(self)
+            return
         if plain:
             check_repeats(view)
         elif repeats(view):

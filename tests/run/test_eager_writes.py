@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import tensorscript as ts
+from tensorscript.base.errors import OperatorError
 
 Act = Callable[[Any], Any]
 DTYPES = (
@@ -118,6 +119,10 @@ WRITES: tuple[Act, ...] = (
     lambda t: _put(t.zeros(2, 3), 0, [1, 2, 3]),
     lambda t: _put(t.zeros(2, 3), 0, "a"),
     lambda t: t.zeros(2).expand(3, 2).expand(2),
+    lambda t: (x := t.arange(2.0).expand(2, 2), x.copy_(x), _put(x, ..., x))[0],
+    lambda t: (x := t.arange(2.0).expand(3, 2), x[:2].copy_(x[1:]))[0],
+    lambda t: (x := t.arange(2.0).expand(2, 2)).copy_(x.t()),
+    lambda t: (x := t.arange(2).expand(2, 2)).copy_(x.float()),
     lambda t: t.zeros(4).split(0),
     lambda t: t.cartesian_prod(t.zeros(1, 1), t.zeros(1)),
     lambda t: t.ones(3)[None][0].detach_(),
@@ -138,6 +143,41 @@ WRITES: tuple[Act, ...] = (
 def test_writes_as_pytorch(at: int) -> None:
     torch = pytest.importorskip("torch")
     assert outcome(WRITES[at], ts) == outcome(WRITES[at], torch)
+
+
+def onto_itself(x: ts.Tensor):
+    x.copy_(x)
+    return x + 1
+
+
+def onto_its_columns(x: ts.Tensor):
+    x.t().copy_(x)
+    return x + 1
+
+
+@pytest.mark.parametrize("way", ["eager", "scripted", "native"])
+def test_elements_that_share_memory_are_copied_onto_themselves_only(way: str) -> None:
+    def run(program: Callable[[ts.Tensor], ts.Tensor]) -> list[list[float]]:
+        if way == "native":
+            program = ts.compile(program, cache=False, fallback="error")
+        elif way == "scripted":
+            program = ts.jit.script(program)
+        found: list[list[float]] = program(ts.arange(2.0).expand(2, 2)).tolist()
+        return found
+
+    assert run(onto_itself) == [[1, 2], [1, 2]]
+    with pytest.raises(OperatorError, match="more than one element of the written-to tensor"):
+        run(onto_its_columns)
+
+
+def test_a_buffer_that_shares_memory_loads_its_own_state() -> None:
+    module = ts.nn.Module()
+    module.register_buffer("row", ts.arange(2.0).expand(2, 2))
+    assert not any(module.load_state_dict(module.state_dict()))
+    module.row[...] = module.row
+    assert module.row.tolist() == [[0, 1], [0, 1]]
+    with pytest.raises(RuntimeError, match="more than one element"):
+        module.load_state_dict({"row": ts.zeros(2, 2)})
 
 
 def test_a_resized_out_is_warned_of_at_the_users_line() -> None:
