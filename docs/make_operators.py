@@ -144,7 +144,7 @@ _REASONS = (
     ("storages and versions of PyTorch's own tensors", (),
      ("_version", "data", "_has_same_storage", "_has_compatible", "_debug_has", "_copy_from",
       "_resize_output", "_reshape_alias", "_to_cpu", "_reshape_from", "_reshape_copy",
-      "from_file", "save", "_print", "_tensor_to_list", "_list_to_tensor", "slice_inverse",
+      "save", "_print", "_tensor_to_list", "_list_to_tensor", "slice_inverse",
       "_dim_arange", "dense_tensors")),
     ("complex32", (), ("chalf",)),
     ("made of other operators when an archive is read", (), ("__interpolate", "__upsample")),

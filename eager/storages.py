@@ -6,8 +6,6 @@ weights compare `x.untyped_storage().data_ptr()`.
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
@@ -19,8 +17,9 @@ from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from .device import CPU, device
-from .growth import FIXED, Holder, address, as_bytes, keep_size, keeps_size
+from .growth import FIXED, Holder, address, as_bytes, keeps_size
 from .growth import resize as resize_memory
+from .mapped_files import mapped
 from .placement import array_on, beside, gpu_of, place_of
 from .storage import Array, TensorBase
 
@@ -127,24 +126,8 @@ class UntypedStorage(Storage, Holder):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The bytes of a file, mapped; what is written to `shared` ones is written to the file,
-        which is made as long as asked.
-
-        Raises:
-            OperatorError: the file is shorter, and not `shared`.
-        """
-        with open(filename, "a+b" if shared else "rb") as file:
-            have = file.seek(0, os.SEEK_END)
-            if have < nbytes:
-                if not shared:
-                    raise OperatorError(
-                        f"unable to mmap {nbytes} bytes from file <{filename}>: the file has {have}"
-                    )
-                file.truncate(nbytes)
-        with open(filename, "r+b" if shared else "rb") as file:
-            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
-            mapped = mmap.mmap(file.fileno(), nbytes or have, access=access)
-        return cls.of(keep_size(np.frombuffer(mapped, np.uint8)))
+        """The bytes of a file, mapped (see `mapped_files`)."""
+        return cls.of(mapped(filename, shared, nbytes))
 
     def size(self) -> int:
         return self._array.size

@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensorscript.base.dtypes import DType, bool_, complex_dtype, float64, int64, scalar_dtype
 from tensorscript.base.errors import OperatorError, ValueRangeError
 
+from ..mapped_files import mapped
 from ..modes import MODES
 from ..storage import Array, array, compute_dtype, make, to_storage, value, wrap
 from .shapes import broadcast, check_sizes
@@ -232,6 +233,19 @@ def _window_rows(name: str, coefficients: tuple[float, ...]) -> dict[str, Kernel
     }
 
 
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int | None = 0,
+    dtype: DType | None = None,
+    *_: Any,
+) -> Any:
+    """`size` elements of a file's memory; see `mapped_files`."""
+    found = dtype or MODES.default_dtype
+    memory = mapped(filename, bool(shared), (size or 0) * found.itemsize)
+    return make(memory.view(found.numpy), found)
+
+
 def clone(self: Any, memory_format: Any = None) -> Any:
     return make(array(self).copy(order="K"), self.dtype)
 
@@ -289,6 +303,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::new_ones": new_constant(1),
     "aten::new_empty": new_constant(0),
     "aten::full": full,
+    "aten::from_file": from_file,
     "aten::full_like": full_like,
     "aten::new_full": new_full,
     "aten::empty_strided": lambda size, stride, dtype=None, *_: strided(

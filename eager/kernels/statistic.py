@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import float32, float64, int64
+from tensorscript.base.dtypes import bool_, float32, float64, int64
 from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.operand_dtypes import unimplemented
 
 from ..storage import Array, array, compute, make, value, wrap
 from .shapes import normal_dim
@@ -88,11 +89,18 @@ def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return chosen(self, axis, np.take(order(x, axis, False), [k - 1], axis), keepdim)
 
 
+def _no_bool(self: Any, kernel: str) -> None:
+    """Truth values have a median only where there are none of them."""
+    if self.dtype is bool_:
+        raise unimplemented(kernel, bool_)
+
+
 def median(self: Any) -> Any:
     """The lower of the two middle elements; NaN where there is one."""
     x = value(self).reshape(-1)
     if not x.size:
         return wrap(np.asarray(np.nan), self.dtype)
+    _no_bool(self, "median_cpu")
     at = _lower_middle(x, 0)
     return make(array(self).reshape(-1)[at].reshape(()), self.dtype)
 
@@ -107,14 +115,18 @@ def _lower_middle(x: Array, axis: int) -> Array:
     return np.where(np.expand_dims(empty.any(axis), axis), first, at)
 
 
-def median_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
-    x = value(self)
-    axis = normal_dim(dim, x.ndim)
-    if x.ndim == 0:
-        return _only(self)
-    if not x.shape[axis]:
-        raise DimensionError(f"median(): Expected reduction dim {axis} to have non-zero size.")
-    return chosen(self, axis, _lower_middle(x, axis), keepdim)
+def _along(choose: Callable[[Array, int], Array]) -> Kernel:
+    """The medians along a dimension, whose places `choose` finds, and the places."""
+
+    def run(self: Any, dim: int, keepdim: bool = False) -> Any:
+        x = value(self)
+        axis = normal_dim(dim, x.ndim)
+        if x.ndim and not x.shape[axis]:
+            raise DimensionError(f"median(): Expected reduction dim {axis} to have non-zero size.")
+        _no_bool(self, "median_out")
+        return chosen(self, axis, choose(x, axis), keepdim) if x.ndim else _only(self)
+
+    return run
 
 
 def _middle(x: Array, axis: int) -> Array:
@@ -129,17 +141,8 @@ def nanmedian(self: Any) -> Any:
     flat = value(self).reshape(-1)
     if not flat.size:
         return wrap(np.asarray(np.nan), self.dtype)
+    _no_bool(self, "median_cpu")
     return make(array(self).reshape(-1)[_middle(flat, 0)].reshape(()), self.dtype)
-
-
-def nanmedian_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
-    x = value(self)
-    axis = normal_dim(dim, x.ndim)
-    if x.ndim == 0:
-        return _only(self)
-    if not x.shape[axis]:
-        raise DimensionError(f"nanmedian(): Expected reduction dim {axis} to have non-zero size.")
-    return chosen(self, axis, _middle(x, axis), keepdim)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -150,7 +153,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::mode": mode,
     "aten::kthvalue": kthvalue,
     "aten::median": median,
-    "aten::median.dim": median_dim,
+    "aten::median.dim": _along(_lower_middle),
     "aten::nanmedian": nanmedian,
-    "aten::nanmedian.dim": nanmedian_dim,
+    "aten::nanmedian.dim": _along(_middle),
 }

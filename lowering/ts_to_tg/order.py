@@ -79,14 +79,18 @@ def median(position: Position, name: str) -> Callable[..., Value]:
             if b.is_found(flat.shape[0]):
                 b.cannot(f"the {name} of a tensor that may be empty")
             if flat.shape[0].is_int(0):
-                return b.full((), float("nan"), x.dtype)
+                return b.full((), x.dtype is bool_ or float("nan"), x.dtype)
+            if x.dtype is bool_:
+                b.unimplemented("median_cpu", bool_)
             return _pick(b, flat, 0, False, position)[0]
         d = dimension(b, dim, x.rank)
+        if x.rank and (x.shape[d].is_int(0) or b.is_found(x.shape[d])):
+            message = f"median(): Expected reduction dim {d} to have non-zero size."
+            b.check(_literal(binary("ne", x.shape[d], 0)), message)
+        if x.dtype is bool_:
+            b.unimplemented("median_out", bool_)
         if not x.rank:
             return b.copied(x), b.full((), 0, int64)
-        if x.shape[d].is_int(0) or b.is_found(x.shape[d]):
-            message = f"{name}(): Expected reduction dim {d} to have non-zero size."
-            b.check(_literal(binary("ne", x.shape[d], 0)), message)
         return _pick(b, x, d, keepdim, position)
 
     return row

@@ -33,7 +33,6 @@ ALLOWED_REASONS = {
     "named tensors", "an internal twin of another overload",
 }  # fmt: skip
 KNOWN_GAPS: frozenset[str] = frozenset()
-TIER_2_ABSENT = {"from_file"}  # storages over files
 
 
 @pytest.mark.parametrize("tier", [1, 2])
@@ -42,10 +41,10 @@ def test_tiers_name_operators_of_the_schema_table(tier: int) -> None:
     assert [n for n in names if not has_operator(f"aten::{n}")] == []
 
 
-@pytest.mark.parametrize("tier, absent", [(1, set()), (2, TIER_2_ABSENT)])
-def test_every_operator_of_the_tiers_is_native_or_interpreted(tier: int, absent: set[str]) -> None:
+@pytest.mark.parametrize("tier", [1, 2])
+def test_every_operator_of_the_tiers_is_native_or_interpreted(tier: int) -> None:
     names = {n for text in TABLE.TIERS[tier].values() for n in text.split()}
-    assert {n for n in names if TABLE.state(n) == "not provided"} == absent
+    assert {n for n in names if TABLE.state(n) == "not provided"} == set()
 
 
 def test_the_missing_overloads_of_tier_1_are_known() -> None:

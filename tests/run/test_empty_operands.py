@@ -32,6 +32,32 @@ def test_nanmedian_of_each_row() -> None:
     assert values[0].item() == 2 and values[1].isnan() and places.tolist() == [3, 0]
 
 
+def _median(x: ts.Tensor) -> ts.Tensor:
+    return ts.median(x)
+
+
+def _nanmedian(x: ts.Tensor) -> ts.Tensor:
+    return ts.nanmedian(x)
+
+
+@pytest.mark.parametrize("f", [_median, _nanmedian])
+def test_median_of_truth_values(f: Any) -> None:
+    """There is one only of none, and it is True."""
+    none, some = ts.ones(2, 0, dtype=ts.bool), ts.ones(3, dtype=ts.bool)
+    assert f(none).item() is True
+    assert ts.compile(f, (none,), fallback="error")(none).item() is True
+    with pytest.raises(OperatorError, match="\"median_cpu\" not implemented for 'Bool'"):
+        f(some)
+    along = getattr(ts, f.__name__[1:])
+    with pytest.raises(
+        OperatorError, match=r"median\(\): Expected reduction dim 1 to have non-zero"
+    ):
+        along(none, 1)
+    for x in (none, some, some[0]):
+        with pytest.raises(OperatorError, match="\"median_out\" not implemented for 'Bool'"):
+            along(x, 0)
+
+
 def test_refusals() -> None:
     none = ts.ones(0, dtype=ts.int64)
     with pytest.raises(OperatorError, match="can have only 1 value, got 0"):
