@@ -75,10 +75,24 @@ def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if compute_dtype(self.dtype) == array(self).dtype:
         np.add.at(array(self), at, added)  # each on what is there by now, if memory is shared
         return self
-    total = compute(self).copy()
-    np.add.at(total, at, added)
-    array(self)[...] = to_storage(total, self.dtype)
+    _add_rounded(self, at, added)
     return self
+
+
+def _add_rounded(self: Any, at: tuple[Any, ...], added: Array) -> None:
+    """Add in half types: each sum is rounded before the next one to the same memory."""
+    a = array(self)[None]
+    steps = (np.arange(n) * step for n, step in zip(a.shape, a.strides, strict=True))
+    memory = sum(np.ix_(*steps), np.zeros(a.shape, np.int64))[0][at].reshape(-1)
+    places = np.arange(a.size).reshape(a.shape)[0][at]
+    new, places = np.broadcast_to(added, places.shape).reshape(-1), places.reshape(-1)
+    order = np.argsort(memory, kind="stable")
+    first = np.searchsorted(memory[order], memory[order])
+    turn = np.arange(order.size) - first
+    for k in range(int(turn.max(initial=-1)) + 1):
+        chosen = order[turn == k]
+        where = np.unravel_index(places[chosen], a.shape)
+        a[where] = to_storage(compute(make(a[where], self.dtype)) + new[chosen], self.dtype)
 
 
 def source_of(values: Any, self: Any) -> Array:
