@@ -312,14 +312,14 @@ def test_out_and_named_results() -> None:
 
 
 def test_import_is_light() -> None:
+    """The tensors come without the compiler; `benchmarks/latency.py` has the milliseconds."""
     code = (
-        "import numpy, sys, time; t = time.process_time(); import tensorscript.eager.tensor;"
-        "print(time.process_time() - t);"
-        "assert not {'torch', 'xdsl', 'llvmlite'} & set(sys.modules)"
+        "import sys; import tensorscript.eager.tensor;"
+        "heavy = {'torch', 'xdsl', 'llvmlite', 'asyncio', 'unittest', 'multiprocessing'};"
+        "ours = {'tensorscript.lowering', 'tensorscript.backends', 'tensorscript.compiler'};"
+        "assert not (heavy | ours) & set(sys.modules)"
     )
-    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-            for _ in range(3)]  # fmt: skip
-    assert min(float(r.stdout) for r in runs) < 0.25
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_sizes_are_ints() -> None:
