@@ -60,6 +60,7 @@ _COPIED = (
 _NOT_METHODS = frozenset({"tensor", "zeros", "ones", "arange", "rand", "randn", "cat", "stack"})
 
 
+_ONE_MASK = ([BY_NAME["bool"]], [BY_NAME["uint8"]])
 _ASKING = (
     "H", "T", "__getitem__", "__iter__", "__reversed__", "__setitem__", "apply_", "backward",
     "chunk", "cpu", "cuda", "data", "detach_", "imag", "item", "mH", "mT", "map2_", "map_",
@@ -201,6 +202,8 @@ class Tensor(
             check_repeats(view)
         elif repeats(view):
             warn(DEPRECATED["aten::index_put_"])
+            if new.size == 1 and kinds_of(index, advanced) in _ONE_MASK:
+                warn(DEPRECATED["aten::masked_fill_"])  # which PyTorch hands such writes to
         if isinstance(source, Tensor) and plain and new.shape == view.shape:
             check_partial(view, new)
         elif isinstance(source, Tensor) and advanced is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -111,3 +112,22 @@ def test_deprecated_writes_to_expanded_memory_warn(
         write(x.expand(2, 3))
     assert x.tolist() == [row]
     write(ts.zeros(2, 3))  # warnings are errors
+
+
+ONE_MASK = ts.tensor([True, False, True])
+MASKED: list[tuple[Program, list[str]]] = [
+    (lambda x: x.__setitem__((slice(None), ONE_MASK), 1.0), ["index_put_", "masked_fill_"]),
+    (lambda x: x.__setitem__((slice(None), ONE_MASK), ts.ones(2)), ["index_put_"]),
+    (lambda x: x.__setitem__((ONE, ONE), 1.0), ["index_put_"]),
+    (lambda x: x.__setitem__(ts.ones(2, 3, dtype=ts.bool), 1.0), ["index_put_", "masked_fill_"]),
+]
+
+
+@pytest.mark.parametrize("write, names", MASKED)
+def test_one_number_behind_one_mask_warns_of_both_operators(
+    write: Program, names: list[str]
+) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        write(ts.zeros(1, 3).expand(2, 3))
+    assert [str(w.message).split()[2] for w in caught] == names
