@@ -34,7 +34,7 @@ class Region:
     ) -> Expr | None:
         """The condition that index `base[d] + offset` is inside the buffer; None if certain."""
         ranges = dict(nest.body_ranges(loop)) | self._reach(d, offset)
-        return _uncertain(add(self.base[d], offset), shape, ranges)
+        return uncertain(add(self.base[d], offset), shape, ranges)
 
     def guards(
         self, offsets: Sequence[Expr], buffer: Buffer, nest: Nest, loop: ForOp
@@ -68,14 +68,14 @@ class Region:
             for d in run:
                 at = add(mul(at, buffer.shape[d]), add(self.base[d], offsets[d]))
                 count = mul(count, buffer.shape[d])
-            found.append(_uncertain(at, count, ranges))
+            found.append(uncertain(at, count, ranges))
         return [guard for guard in found if guard is not None]
 
     def _reach(self, d: int, offset: Expr) -> dict[str, Interval]:
         return {name: Interval(0, self.size[d] - 1) for name in offset.free}
 
 
-def _uncertain(at: Expr, count: Expr, ranges: Mapping[str, Interval]) -> Expr | None:
+def uncertain(at: Expr, count: Expr, ranges: Mapping[str, Interval]) -> Expr | None:
     """The condition that `0 <= at < count`; None if it is certain."""
     needed = [binary("ge", at, 0), binary("lt", at, count)]
     missing = [c for c in needed if prove(c, ranges) is not True]

@@ -19,7 +19,8 @@ from tensorscript.dialects.te.ops import StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
 from tensorscript.dialects.walks import walk_ops
 
-from .dependence import body_accesses, loads_of
+from .bounds import uncertain
+from .dependence import Access, body_accesses, loads_of
 from .nest import Nest
 
 
@@ -33,7 +34,18 @@ def check(nest: Nest, target: str, *order: int) -> str | None:
     touches = body_accesses(nest, nest.func.block.ops)
     if any(a.buffer == target and a.indices is None for a in touches):
         return f"{target} is passed to a function"
+    for a in touches:
+        if a.buffer == target and _leaves(nest, a, alloc.buffer):
+            return f"an index of {target} may leave its dimension"
     return None
+
+
+def _leaves(nest: Nest, access: Access, buffer: Buffer) -> bool:
+    """Whether rows may be read as one line (`collapse`, `fold`), which has them in this order."""
+    ranges = nest.ranges(access.op)
+    at = zip(access.indices or (), buffer.shape, strict=True)
+    given = nest.guards(access.op)
+    return any((c := uncertain(i, n, ranges)) is not None and c not in given for i, n in at)
 
 
 def apply(nest: Nest, target: str, *order: int) -> None:

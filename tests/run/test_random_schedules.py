@@ -114,3 +114,23 @@ def test_accumulators_of_a_loop_that_starts_behind_0(cut: str, left: str, count:
     nest.step("accumulate", left, 4)
     run = ts.compile(total, (x,), schedule=schedule, cache=False, fallback="error")
     np.testing.assert_allclose(run(x), (x.cumsum(1) * 0.1).sum(), 1e-12)
+
+
+def test_rows_that_are_read_as_one_line_are_not_permuted() -> None:
+    """The elements behind the end of a row are the next row's only in the order they were in."""
+
+    def twice(x: ts.Tensor) -> ts.Tensor:
+        y = x.tanh()
+        return y - y.sum(0)
+
+    x = np.random.default_rng(0).standard_normal((8, 8))
+    schedule = ts.schedule(twice, (x,), start="logical")
+    nest = schedule.kernel
+    held = next(name for name in nest.buffers if name.startswith("t"))
+    nest.step("permute", held, 1, 0)
+    nest.step("permute", held, 1, 0)
+    nest.step("collapse", "s0_i0", "s0_i1")
+    with pytest.raises(UserError, match="may leave its dimension"):
+        nest.step("permute", held, 1, 0)
+    run = ts.compile(twice, (x,), schedule=schedule, cache=False, fallback="error")
+    np.testing.assert_allclose(run(x), np.tanh(x) - np.tanh(x).sum(0), 0, 1e-12)
