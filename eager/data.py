@@ -329,6 +329,13 @@ def _shared(data: Any, dtype: DType | None, device: Any, function: str) -> Tenso
     return made
 
 
+def _is_such(obj: Any, dtype: DType | None, device: Any) -> bool:
+    """Whether `obj` is a tensor of the dtype and on the device, where they are given."""
+    if not isinstance(obj, Tensor) or dtype not in (None, obj.dtype):
+        return False
+    return device is None or bool(Device(device) == obj.device)
+
+
 def asarray(
     obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool = False,
@@ -342,10 +349,13 @@ def asarray(
     """
     held = obj._array if isinstance(obj, Tensor) else obj
     is_buffer = isinstance(obj, (bytes, bytearray, memoryview))
+    wanted = of_python(dtype) or dtype
     made: Any = (
         made_on(frombuffer(obj, dtype=dtype or MODES.default_dtype), device)
         if is_buffer
-        else _shared(obj, of_python(dtype) or dtype, device, "part")
+        else obj
+        if _is_such(obj, wanted, device)
+        else _shared(obj, wanted, device, "part")
     )
     shares = is_buffer or (isinstance(held, np.ndarray) and np.may_share_memory(made._array, held))
     if copy is False and not shares and made.numel():

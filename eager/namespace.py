@@ -41,6 +41,7 @@ from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
 from .settings import SETTINGS
 from .size import broadcast_shapes
+from .sparse_factories import SPARSE_FACTORIES
 from .storage import TensorBase
 from .tensor import Tensor, call_split
 from .tensor_gradients import asked_for_gradient
@@ -73,35 +74,6 @@ def where(condition: Any, *operands: Any) -> Any:
 def range_face(*bounds: Any, **options: Any) -> Any:
     """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`."""
     return call("aten::arange", bounds, options)
-
-
-def _of_numbers(name: str, parts: tuple[str, ...]) -> Face:
-    """An operator that makes a sparse tensor, of which the `parts` may be lists of numbers, too;
-    with fewer positional arguments it makes an empty one of a size."""
-
-    function = name.removeprefix("aten::")
-
-    def run(*args: Any, **options: Any) -> Any:
-        if (tracer := active_tracer()) is not None:
-            tracer.builds(function)
-        dtypes = {"values": options.get("dtype")}
-        if len(args) >= len(parts):
-            given = zip(parts, args, strict=False)
-            args = (*(_as_part(a, dtypes.get(p)) for p, a in given), *args[len(parts) :])
-        for part in options.keys() & set(parts):
-            options[part] = _as_part(options[part], dtypes.get(part))
-        return call(name, args, options)
-
-    return run
-
-
-def _as_part(given: Any, dtype: DType | None) -> Any:
-    if isinstance(given, Tensor):
-        return given
-    with traced_by(None):
-        made = tensor(given, dtype=dtype)
-    tracer = active_tracer()
-    return made if tracer is None else tracer.enters("part", made)
 
 
 def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
@@ -255,10 +227,7 @@ FACES: dict[str, Face] = {
     "einsum": einsum,
     "unravel_index": unravel_index,
     "normal": _normal,
-    "sparse_coo_tensor": _of_numbers("aten::sparse_coo_tensor", ("indices", "values")),
-    "sparse_csr_tensor": _of_numbers(
-        "aten::sparse_csr_tensor", ("crow_indices", "col_indices", "values")
-    ),
+    **SPARSE_FACTORIES,
     **{name: _product for name in ("spmm", "dsmm")},
     "where": composites.with_out(where, "where"),
     "broadcast_shapes": broadcast_shapes,

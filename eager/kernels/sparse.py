@@ -425,6 +425,18 @@ def _by_rows(rows: Any, columns: Any, values: Any, size: Sequence[int] | None = 
     return csr(array(rows), array(columns), given, size)
 
 
+def _compressed(rows: Any, columns: Any, values: Any, size: Sequence[int] | None = None,
+                dtype: DType | None = None, layout: Any = None, *_: Any) -> Any:  # fmt: skip
+    """As `_by_rows`, for the layout that is named.
+
+    Raises:
+        OperatorError: another layout than that of compressed rows, or none.
+    """
+    if layout is not sparse_csr:
+        raise OperatorError(f"sparse_compressed_tensor of layout {layout} is not provided")
+    return _by_rows(rows, columns, values, size, dtype)
+
+
 KERNELS: dict[str, Kernel] = {
     "aten::sparse_coo_tensor.indices": lambda indices, values, *rest: sparse_coo_tensor(
         indices, values, None, *rest
@@ -435,6 +447,10 @@ KERNELS: dict[str, Kernel] = {
     "aten::sparse_csr_tensor.crow_col_value_size": _by_rows,
     "aten::sparse_csr_tensor.crow_col_value": lambda rows, columns, values, *rest: _by_rows(
         rows, columns, values, None, *rest[:1]
+    ),
+    "aten::sparse_compressed_tensor.comp_plain_value_size": _compressed,
+    "aten::sparse_compressed_tensor.comp_plain_value": lambda rows, columns, values, *rest: (
+        _compressed(rows, columns, values, None, *rest)
     ),
     "aten::to_sparse": lambda self, *_: to_sparse(self),
     "aten::to_sparse.sparse_dim": to_sparse,

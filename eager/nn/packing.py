@@ -5,13 +5,20 @@ The functions are written in the language of scripts.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 from .. import namespace as ts
 from ..data import as_tensor
-from ..executor_flags import is_scripting
+from ..executor_flags import is_scripting, is_tracing
 from ..tensor import Tensor
+
+_LIST_IN_TRACE = (
+    "pack_padded_sequence has been called with a Python list of sequence lengths. The tracer "
+    "cannot track the data flow of Python values, and it will treat them as constants, likely "
+    "rendering the trace incorrect for any other combination of lengths."
+)
 
 
 class _Parts(NamedTuple):
@@ -107,6 +114,8 @@ def pack_padded_sequence(
     if isinstance(lengths, Tensor):
         lengths = lengths.to(ts.int64)
     else:
+        if not is_scripting() and is_tracing():
+            warnings.warn(_LIST_IN_TRACE, stacklevel=2)
         lengths = as_tensor(lengths, dtype=ts.int64)
     if enforce_sorted:
         sorted_indices = None
@@ -173,8 +182,9 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of a padded batch."""
-    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    """The sequences of a padded batch (T, B, *); its first two dimensions are exchanged in place
+    without `batch_first`, as PyTorch does it."""
+    rows = padded_sequences if batch_first else padded_sequences.transpose_(0, 1)
     steps = ts.arange(rows.size(1), device=lengths.device)
     unpadded: list[Tensor] = []
     for row, length in zip(rows, lengths, strict=True):

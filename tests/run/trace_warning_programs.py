@@ -44,6 +44,25 @@ def _function(text: str, *shapes: str) -> Program:
     return program
 
 
+def _call(make: str, text: str, *shapes: str) -> Program:
+    """A layer `nn.<make>` called with an expression of the inputs `x`, `y`, `z`; of attention the
+    result without its weights, which may be None."""
+
+    def program(t: Any) -> tuple[Any, tuple[Any, ...]]:
+        class Caller(t.nn.Module):  # type: ignore[misc, name-defined]  # of either library
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = eval(f"nn.{make}", {"nn": t.nn})
+
+        names = ", ".join(("x", "y", "z")[: len(shapes)])
+        scope = {"__name__": __name__, "t": t}
+        part = "[0]" if make.startswith("MultiheadAttention") else ""
+        Caller.forward = eval(f"lambda self, {names}: self.layer({text}){part}", scope)
+        return Caller(), tuple(_input(t, shape) for shape in shapes)
+
+    return program
+
+
 _FLOAT = "2 3 8 8"
 LAYERS: dict[str, Program] = {
     f"{make} {shapes} {state}".strip(): _layer(make, *shapes, state=state)
@@ -187,6 +206,23 @@ LAYERS: dict[str, Program] = {
     ]
 }
 
+_ATTENTION = "MultiheadAttention(8, 2)"
+CALLS: dict[str, Program] = {
+    f"{make} of {text} {shapes}": _call(make, text, *shapes)
+    for make, text, shapes in [
+        (_ATTENTION, "x, y, y", ("3 2 8", "4 2 8")),
+        (_ATTENTION, "x, x, x, need_weights=False", ("3 2 8",)),
+        (_ATTENTION, "x, x, x, average_attn_weights=False", ("3 2 8",)),
+        (_ATTENTION, "x, x, x, y > 1", ("3 2 8", "2 3")),
+        (_ATTENTION, "x, x, x, y > 1, attn_mask=z > 1", ("3 2 8", "2 3", "3 3")),
+        (_ATTENTION, "x, x, x, None, False, y > 1", ("3 2 8", "4 3 3")),
+        (_ATTENTION, "x, x, x, None, False, y, is_causal=True", ("3 2 8", "3 3")),
+        ("MultiheadAttention(8, 2, batch_first=True)", "x, y, y", ("2 3 8", "2 4 8")),
+        ("TransformerEncoderLayer(8, 2, 16, 0.0)", "x, y > 1, z > 1", ("3 2 8", "3 3", "2 3")),
+        ("TransformerDecoderLayer(8, 2, 16, 0.0)", "x, x, y > 1", ("3 2 8", "3 3")),
+    ]
+}
+
 FUNCTIONS: dict[str, Program] = {
     f"{text} {shapes}": _function(text, *shapes)
     for text, shapes in [
@@ -288,6 +324,8 @@ FUNCTIONS: dict[str, Program] = {
         ("x + t.as_tensor([y.sum(), y.max(), 1.0])", ("2 3", "3")),
         ("x + t.asarray([1.0, 2.0, 3.0])", ("2 3",)),
         ("x + t.asarray(y)", ("2 3", "3")),
+        ("x + t.asarray(y, dtype=t.float64)", ("2 3", "3")),
+        ("x + t.asarray(y, copy=True)", ("2 3", "3")),
         ("x + t.asarray([y.sum(), y.max(), 1.0])", ("2 3", "3")),
         ("x + t.frombuffer(bytearray(12), dtype=t.float32)", ("2 3",)),
         ("x + t.from_dlpack(y)", ("2 3", "3")),
@@ -374,6 +412,8 @@ FUNCTIONS: dict[str, Program] = {
         ("rnn.pad_sequence([x, y])", ("3 4", "2 4")),
         ("rnn.pad_sequence(x)", ("3 2 4",)),
         ("rnn.unpad_sequence(x, y)", ("3 2 4", "=[3, 2]")),
+        ("rnn.unpad_sequence(x, y, batch_first=True)", ("2 3 4", "=[3, 2]")),
+        ("rnn.pack_padded_sequence(x, [3, 2]).data", ("3 2 4",)),
         ("rnn.pack_sequence([x, y]).data", ("3 4", "2 4")),
         ("rnn.unpack_sequence(rnn.pack_sequence([x, y]))", ("3 4", "2 4")),
     ]
@@ -410,4 +450,4 @@ PACKED: dict[str, Program] = {
     for state in (False, True)
 }
 
-PROGRAMS = LAYERS | FUNCTIONS | PACKED
+PROGRAMS = LAYERS | CALLS | FUNCTIONS | PACKED

@@ -10,6 +10,7 @@ import math
 from tensorscript.base.dtypes import DType
 
 from ... import namespace as ts
+from ...executor_flags import is_scripting, is_tracing
 from ...tensor import Tensor
 from .dropout import dropout
 
@@ -70,32 +71,74 @@ def _check_shapes(
 
 
 def _projections(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    weights: list[Tensor],
-    bias: Tensor | None,
-    is_separate: bool,
+    query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], bias: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values by their three weights and the parts of one bias.
+    """Queries, keys and values by weights of their own and the parts of one bias.
 
     Raises:
-        AssertionError: weights of their own, or their parts of the bias, have other sizes.
+        AssertionError: weights, or their parts of the bias, have other sizes.
     """
     parts = [] if bias is None else list(bias.chunk(3))
-    if is_separate:
-        _check_parameters(query, key, value, weights, parts)
-    if bias is None:
+    _check_parameters(query, key, value, weights, parts)
+    return _linears([query, key, value], weights, parts)
+
+
+def _packed_projections(
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values by the parts of one weight and of one bias.
+
+    While a trace listens, what is the same tensor is projected at once, as PyTorch records it.
+
+    Raises:
+        AssertionError: keys and values differ in shape.
+    """
+    if key.size() != value.size():
+        raise AssertionError(f"key shape {key.size()} does not match value shape {value.size()}")
+    assert weight is not None
+    if not is_scripting() and is_tracing() and key is value:
+        return _shared_projections(query, key, weight, bias)
+    weights = list(weight.chunk(3))
+    parts = [] if bias is None else list(bias.chunk(3))
+    return _linears([query, key, value], weights, parts)
+
+
+def _linears(
+    inputs: list[Tensor], weights: list[Tensor], biases: list[Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Three linear layers; all without bias if there are none."""
+    if len(biases) == 0:
         return (
-            ts.linear(query, weights[0]),
-            ts.linear(key, weights[1]),
-            ts.linear(value, weights[2]),
+            ts.linear(inputs[0], weights[0]),
+            ts.linear(inputs[1], weights[1]),
+            ts.linear(inputs[2], weights[2]),
         )
     return (
-        ts.linear(query, weights[0], parts[0]),
-        ts.linear(key, weights[1], parts[1]),
-        ts.linear(value, weights[2], parts[2]),
+        ts.linear(inputs[0], weights[0], biases[0]),
+        ts.linear(inputs[1], weights[1], biases[1]),
+        ts.linear(inputs[2], weights[2], biases[2]),
     )
+
+
+def _shared_projections(
+    query: Tensor, key: Tensor, weight: Tensor, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values where values are `key`, and queries may be."""
+    width = query.size(-1)
+    if query is key:
+        made = _side_by_side(ts.linear(query, weight, bias), 3, width)
+        return made[0], made[1], made[2]
+    first, others = weight.split([width, width * 2])
+    bias_first, bias_others = (None, None) if bias is None else bias.split([width, width * 2])
+    queries = ts.linear(query, first, bias_first)
+    made = _side_by_side(ts.linear(key, others, bias_others), 2, width)
+    return queries, made[0], made[1]
+
+
+def _side_by_side(x: Tensor, count: int, width: int) -> Tensor:
+    """(..., count * width) as (count, ..., width), each part in one piece."""
+    parts = x.unflatten(-1, (count, width)).unsqueeze(0).transpose(0, -2)
+    return parts.squeeze(-2).contiguous()
 
 
 def _check_parameters(
@@ -176,7 +219,10 @@ def _check_embedding(embed_dim: int, expected: int, num_heads: int) -> int:
         raise AssertionError(
             f"was expecting embedding dimension of {expected}, but got {embed_dim}"
         )
-    head_dim = embed_dim // num_heads
+    if isinstance(embed_dim, Tensor):  # a size while a trace listens
+        head_dim = embed_dim.div(num_heads, rounding_mode="trunc")
+    else:
+        head_dim = embed_dim // num_heads
     if head_dim * num_heads != embed_dim:
         raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
     return head_dim
@@ -199,23 +245,25 @@ def _separate_weights(
     return [q, k, v]
 
 
-def _packed_weights(key: Tensor, value: Tensor, weight: Tensor | None) -> list[Tensor]:
-    """The three parts of one weight.
-
-    Raises:
-        AssertionError: keys and values differ in shape.
-    """
-    if key.size() != value.size():
-        raise AssertionError(f"key shape {key.size()} does not match value shape {value.size()}")
-    assert weight is not None
-    return list(weight.chunk(3))
-
-
-def _by_heads(x: Tensor, heads: int, head_dim: int, given: Tensor | None) -> Tensor:
+def _by_heads(x: Tensor, bsz: int, num_heads: int, head_dim: int, given: Tensor | None) -> Tensor:
     """(S, N, E) as (heads of all samples, S, head_dim); `given` stands for it as it is."""
     if given is not None:
         return given
-    return x.view(x.size(0), heads, head_dim).transpose(0, 1)
+    return x.view(x.size(0), bsz * num_heads, head_dim).transpose(0, 1)
+
+
+def _with_zeros(x: Tensor, shape: list[int]) -> Tensor:
+    """Keys or values by heads, and one more of zeros."""
+    return ts.cat([x, ts.zeros(shape, dtype=x.dtype, device=x.device)], dim=1)
+
+
+def _check_padding(padding: Tensor, bsz: int, src_len: int) -> None:
+    """Refuse a mask of padded keys that is not (N, S)."""
+    for dim, size in enumerate([bsz, src_len]):
+        if padding.size(dim) != size:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.size(dim)}"
+            )
 
 
 def _with_padding(
@@ -224,50 +272,27 @@ def _with_padding(
     """The mask of scores with the padded keys of every sample in it."""
     if padding is None:
         return mask
-    for dim, size in enumerate([bsz, src_len]):
-        if padding.size(dim) != size:
-            raise AssertionError(
-                f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.size(dim)}"
-            )
+    if is_scripting() or not is_tracing():
+        _check_padding(padding, bsz, src_len)
     spread = padding.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1)
     spread = spread.reshape(bsz * num_heads, 1, src_len)
     return spread if mask is None else mask + spread
 
 
-def _attended(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bsz: int, num_heads: int,
-    dropout_p: float, is_causal: bool,
-) -> Tensor:  # fmt: skip
-    """The heads' results side by side (L * N, E), without the weights."""
-    _, tgt_len, head_dim = q.size()
-    src_len = k.size(1)
-    if mask is not None:
-        if mask.size(0) == 1:
-            mask = mask.unsqueeze(0)
-        else:
-            mask = mask.view(bsz, num_heads, -1, src_len)
-    out = ts.scaled_dot_product_attention(
-        q.view(bsz, num_heads, tgt_len, head_dim),
-        k.view(bsz, num_heads, src_len, head_dim),
-        v.view(bsz, num_heads, src_len, head_dim),
-        mask,
-        dropout_p,
-        is_causal,
-    )
-    return out.permute(2, 0, 1, 3).reshape(bsz * tgt_len, num_heads * head_dim)
+def _mask_by_samples(mask: Tensor | None, bsz: int, num_heads: int, src_len: int) -> Tensor | None:
+    """The mask with a dimension of samples and one of heads; of 1 each where it is one for all."""
+    if mask is None:
+        return None
+    if mask.size(0) == 1:
+        return mask.unsqueeze(0)
+    return mask.view(bsz, num_heads, -1, src_len)
 
 
 def _weighted(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    bsz: int,
-    num_heads: int,
-    dropout_p: float,
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float
 ) -> tuple[Tensor, Tensor]:
-    """The heads' results side by side (L * N, E), and the weights (N, heads, L, S)."""
-    _, tgt_len, head_dim = q.size()
+    """The results by heads of all samples (N * heads, L, head size), and the weights."""
+    _, _, head_dim = q.size()
     q = q * math.sqrt(1.0 / float(head_dim))
     if mask is None:
         scores = ts.bmm(q, k.transpose(-2, -1))
@@ -276,15 +301,15 @@ def _weighted(
     scores = ts.softmax(scores, -1)
     if dropout_p > 0.0:
         scores = dropout(scores, p=dropout_p)
-    out = ts.bmm(scores, v).transpose(0, 1).reshape(tgt_len * bsz, num_heads * head_dim)
-    return out, scores.view(bsz, num_heads, tgt_len, k.size(1))
+    return ts.bmm(scores, v), scores
 
 
 def _projected_out(
-    out: Tensor, weight: Tensor, bias: Tensor | None, tgt_len: int, bsz: int
+    rows: Tensor, weight: Tensor, bias: Tensor | None, tgt_len: int, bsz: int
 ) -> Tensor:
     """Rows (L * N, heads * head size) through the last layer, (L, N, E)."""
-    return ts.linear(out, weight, bias).view(tgt_len, bsz, weight.size(0))
+    out = ts.linear(rows, weight, bias)
+    return out.view(tgt_len, bsz, out.size(1))
 
 
 def multi_head_attention_forward(
@@ -328,7 +353,6 @@ def multi_head_attention_forward(
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     tgt_len, bsz, embed_dim = query.size()
-    heads = bsz * num_heads
     padding = _canonical_mask(key_padding_mask, "key_padding_mask", query.dtype)
     mask, is_causal = _hinted_mask(
         attn_mask, padding is not None, need_weights, is_causal, query.dtype
@@ -336,32 +360,44 @@ def multi_head_attention_forward(
     head_dim = _check_embedding(embed_dim, embed_dim_to_check, num_heads)
     if use_separate_proj_weight:
         weights = _separate_weights(key, value, q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _projections(query, key, value, weights, in_proj_bias)
     else:
-        weights = _packed_weights(key, value, in_proj_weight)
-    q, k, v = _projections(query, key, value, weights, in_proj_bias, use_separate_proj_weight)
-    mask = _scores_mask(mask, [tgt_len, key.size(0)], heads)
+        q, k, v = _packed_projections(query, key, value, in_proj_weight, in_proj_bias)
+    mask = _scores_mask(mask, [tgt_len, key.size(0)], bsz * num_heads)
     if bias_k is not None and bias_v is not None:
         assert static_k is None, "bias cannot be added to static key."
         assert static_v is None, "bias cannot be added to static value."
         k = ts.cat([k, bias_k.repeat(1, bsz, 1)])
         v = ts.cat([v, bias_v.repeat(1, bsz, 1)])
         mask, padding = _one_more(mask), _one_more(padding)
-    q = _by_heads(q, heads, head_dim, None)
-    k = _by_heads(k, heads, head_dim, static_k)
-    v = _by_heads(v, heads, head_dim, static_v)
+    q = q.view(tgt_len, bsz * num_heads, head_dim).transpose(0, 1)
+    k = _by_heads(k, bsz, num_heads, head_dim, static_k)
+    v = _by_heads(v, bsz, num_heads, head_dim, static_v)
     if add_zero_attn:
-        zeros = ts.zeros([heads, 1, head_dim], dtype=k.dtype, device=k.device)
-        k, v = ts.cat([k, zeros], dim=1), ts.cat([v, zeros], dim=1)
+        zeros = [bsz * num_heads, 1, head_dim]
+        k, v = _with_zeros(k, zeros), _with_zeros(v, zeros)
         mask, padding = _one_more(mask), _one_more(padding)
-    mask = _with_padding(mask, padding, bsz, num_heads, k.size(1))
+    src_len = k.size(1)
+    mask = _with_padding(mask, padding, bsz, num_heads, src_len)
     if not training:
         dropout_p = 0.0
     if not need_weights:
-        out = _attended(q, k, v, mask, bsz, num_heads, dropout_p, is_causal)
-        out = _projected_out(out, out_proj_weight, out_proj_bias, tgt_len, bsz)
+        mask = _mask_by_samples(mask, bsz, num_heads, src_len)
+        out = ts.scaled_dot_product_attention(
+            q.view(bsz, num_heads, tgt_len, head_dim),
+            k.view(bsz, num_heads, src_len, head_dim),
+            v.view(bsz, num_heads, src_len, head_dim),
+            mask,
+            dropout_p,
+            is_causal,
+        )
+        rows = out.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
+        out = _projected_out(rows, out_proj_weight, out_proj_bias, tgt_len, bsz)
         return (out if is_batched else out.squeeze(1)), None
-    out, scores = _weighted(q, k, v, mask, bsz, num_heads, dropout_p)
-    out = _projected_out(out, out_proj_weight, out_proj_bias, tgt_len, bsz)
+    out, scores = _weighted(q, k, v, mask, dropout_p)
+    rows = out.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
+    out = _projected_out(rows, out_proj_weight, out_proj_bias, tgt_len, bsz)
+    scores = scores.view(bsz, num_heads, tgt_len, src_len)
     if average_attn_weights:
         scores = scores.mean(1)
     if not is_batched:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...executor_flags import is_scripting
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
+from ..functions.attention import _canonical_mask
 from ..module import Module
 from .layer import optional_parameter
 from .linear import NonDynamicallyQuantizableLinear
+
+
+def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inputs with the first two dimensions exchanged; what is one tensor stays one."""
+    if not is_scripting() and key is value:
+        turned = query.transpose(1, 0)
+        key = turned if query is key else key.transpose(1, 0)
+        return turned, key, key
+    return query.transpose(1, 0), key.transpose(1, 0), value.transpose(1, 0)
 
 
 class MultiheadAttention(Module):
@@ -80,9 +91,11 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        key_padding_mask = _canonical_mask(key_padding_mask, "key_padding_mask", query.dtype)
+        attn_mask = _canonical_mask(attn_mask, "attn_mask", query.dtype)
         turned = self.batch_first and query.dim() == 3
         if turned:
-            query, key, value = query.transpose(1, 0), key.transpose(1, 0), value.transpose(1, 0)
+            query, key, value = _turned(query, key, value)
         out, weights = F.multi_head_attention_forward(
             query,
             key,
