@@ -323,7 +323,9 @@ class Tensor(
         dims = [dim] if isinstance(dim, int) else dim
         if p == "nuc":
             source = self if dtype is None else self.to(dtype)
-            return source._tensor("linalg_matrix_norm", "nuc", dims or [-2, -1], keepdim)
+            return source._tensor(
+                "linalg_matrix_norm", "nuc", dims or [*range(self.dim())], keepdim
+            )
         order = 2 if p in ("fro", None) else p
         return self._tensor("linalg_vector_norm", order, dims, keepdim, dtype=dtype)
 

@@ -48,6 +48,19 @@ _CLASS_HOMES = {
     **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "pixelshuffle"),
     **dict.fromkeys(("Fold", "Unfold"), "fold"),
     **dict.fromkeys(("ParameterList", "ParameterDict"), "container"),
+    **dict.fromkeys(
+        (
+            "CosineEmbeddingLoss",
+            "HingeEmbeddingLoss",
+            "LinearCrossEntropyLoss",
+            "MarginRankingLoss",
+            "MultiLabelMarginLoss",
+            "MultiMarginLoss",
+            "TripletMarginLoss",
+            "TripletMarginWithDistanceLoss",
+        ),
+        "loss",
+    ),  # fmt: skip
     "ChannelShuffle": "channelshuffle",
     "MultiheadAttention": "activation",
 }

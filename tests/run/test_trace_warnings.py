@@ -1,6 +1,6 @@
 """Traces warn of what PyTorch's warn of: as often, in those words, in that order, at the program's
 line where PyTorch's are there, and else at one of the library's Python. They record the same
-operators in the same order."""
+operators in the same order, in the same graphs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ def _no_search_for_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.opt_einsum, "enabled", False)
 
 
-def traced(library: Any, program: Any) -> tuple[list[tuple[str, bool]], list[str]]:
-    """The texts of the warnings and whether they have a line of the program; and the operators, in
-    order, with calls inlined."""
+def traced(library: Any, program: Any) -> tuple[list[tuple[str, bool]], Any]:
+    """The texts of the warnings and whether they have a line of the program; and the trace."""
     library.manual_seed(0)
     given, inputs = program(library)
     with warnings.catch_warnings(record=True) as caught:
@@ -34,7 +33,27 @@ def traced(library: Any, program: Any) -> tuple[list[tuple[str, bool]], list[str
         warnings.filterwarnings("always", "pack_padded_sequence")
         made = library.jit.trace(given, inputs, check_trace=False)
     found = [(str(each.message), _is_of_a_program(each.filename)) for each in caught]
-    return found, re.findall(r"= (aten::\w+)", str(made.inlined_graph))
+    return found, made
+
+
+def operators(made: Any) -> list[str]:
+    """The operators of a trace, in order, with calls inlined."""
+    return re.findall(r"= (aten::\w+)", str(made.inlined_graph))
+
+
+def whole(made: Any) -> str:
+    """The graph of a trace without places and names."""
+    text = re.sub(r" # .*|___torch_mangle_\d+\.", "", str(made.graph))
+    names: dict[str, str] = {}
+    return re.sub(r"%[\w.]+", lambda m: names.setdefault(m.group(), f"%{len(names)}"), text)
+
+
+_NOT_WHOLE = (
+    "x * complex(", "x + t.FloatTensor(x.size(0), 3)", "x + t.Tensor(2, 3)", "x + x.new(x.size())",
+    "packed LSTM(4, 5) True",
+)  # fmt: skip
+"""Constants of complex numbers are printed, memory without numbers is made, and states are handed
+to a packed LSTM as PyTorch does not."""
 
 
 def _is_of_a_program(filename: str) -> bool:
@@ -46,4 +65,6 @@ def test_as_pytorch_warns_and_records(name: str) -> None:
     program = programs.PROGRAMS[name]
     ours, theirs = traced(ts, program), traced(torch, program)
     assert ours[0] == theirs[0]
-    assert ours[1] == theirs[1]
+    assert operators(ours[1]) == operators(theirs[1])
+    if not name.startswith(_NOT_WHOLE):
+        assert whole(ours[1]) == whole(theirs[1])

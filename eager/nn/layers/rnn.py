@@ -441,6 +441,6 @@ class LSTM(RNNBase):
             self.training, self.bidirectional, self.batch_first,
         )  # fmt: skip
         if alone:
-            hidden, cell = hidden.squeeze(1), cell.squeeze(1)
             output = output.squeeze(0 if self.batch_first else 1)
+            hidden, cell = hidden.squeeze(1), cell.squeeze(1)
         return output, (hidden, cell)
