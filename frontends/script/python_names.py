@@ -60,7 +60,7 @@ _CLASS_HOMES = {
             "TripletMarginWithDistanceLoss",
         ),
         "loss",
-    ),  # fmt: skip
+    ),
     "ChannelShuffle": "channelshuffle",
     "MultiheadAttention": "activation",
 }

@@ -4,9 +4,10 @@
     %2 = constant 3                   -->      %1 = aten::neg(%x)
     %3 = ts.if %c { %4 = constant 3 }          %3 = ts.if %c { (reads %2) }
 
-As TorchScript's pooling: each constant that is met is put before all others. A constant tensor is
-merged with itself only; what may be written is pooled like anything else, since a list constant is
-a new list wherever it is read.
+As TorchScript's pooling: each constant that is met is put before all others. Constant tensors of
+one number are merged where they are only read, others with themselves only, so that weights are
+never compared; what else may be written is pooled like anything, since a list constant is a new
+list wherever it is read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.ops import ConstantOp, FuncOp
 from tensorscript.dialects.walks import walk_ops
+
+from .aliases import fate_of
 
 
 def pool_constants(function: FuncOp) -> bool:
@@ -43,5 +46,16 @@ def _block(function: FuncOp, block: Block, known: dict[object, ConstantOp]) -> N
 
 
 def _key(op: ConstantOp) -> tuple[object, Attribute]:
+    """What is equal for constants that may be merged."""
     held = op.value.data
-    return (id(held.array) if isinstance(held, TensorLiteral) else op.value), op.result.type
+    if not isinstance(held, TensorLiteral):
+        return op.value, op.result.type
+    if held.array.ndim or _is_shared(op):
+        return id(held.array), op.result.type
+    return (held.array.tobytes(), held.dtype, held.requires_grad), op.result.type
+
+
+def _is_shared(op: ConstantOp) -> bool:
+    """Whether somebody may write the tensor, or hold it after the function has returned."""
+    fate = fate_of(op.result)
+    return fate.written or fate.leaves

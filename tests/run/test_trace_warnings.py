@@ -42,8 +42,13 @@ def operators(made: Any) -> list[str]:
 
 
 def whole(made: Any) -> str:
-    """The graph of a trace without places and names."""
-    text = re.sub(r" # .*|___torch_mangle_\d+\.", "", str(made.graph))
+    """The graph of a trace and the one with calls inlined."""
+    return plain(made.graph) + plain(made.inlined_graph)
+
+
+def plain(graph: object) -> str:
+    """A graph without places and names."""
+    text = re.sub(r" # .*|___torch_mangle_\d+\.", "", str(graph))
     names: dict[str, str] = {}
     return re.sub(r"%[\w.]+", lambda m: names.setdefault(m.group(), f"%{len(names)}"), text)
 

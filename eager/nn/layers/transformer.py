@@ -11,6 +11,7 @@ from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..container import ModuleList
+from ..functions.attention import _canonical_mask
 from ..module import Module
 from .activation import GELU, ReLU
 from .attention import MultiheadAttention
@@ -86,6 +87,10 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
+        src_key_padding_mask = _canonical_mask(
+            src_key_padding_mask, "src_key_padding_mask", src.dtype
+        )
+        src_mask = _canonical_mask(src_mask, "src_mask", src.dtype)
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
