@@ -34,6 +34,7 @@ import language_programs_scalars
 import language_programs_statements
 import language_programs_tensors
 import language_programs_texts
+import language_programs_together
 import language_programs_written_types
 import pytest
 from graph_texts import canonical, places
@@ -82,6 +83,7 @@ PROGRAMS = programs_of(
     language_programs_statements,
     language_programs_tensors,
     language_programs_texts,
+    language_programs_together,
     language_programs_written_types,
 )
 
