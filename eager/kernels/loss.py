@@ -80,15 +80,19 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: 
 def bce_with_logits(
     self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
 ) -> Any:
+    """Every step rounds in half types, as the operators that PyTorch makes it of do."""
+
+    def step(a: Any) -> Array:
+        return rounded(np.asarray(a), self.dtype)
+
     x, y = compute(self), compute(target)
-    log_sigmoid = np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+    log_sigmoid = step(np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
     if pos_weight is not None:
         broadcast(array(pos_weight).shape, array(self).shape)
-    if pos_weight is None:
-        out = (1 - y) * x - log_sigmoid
-    else:
-        out = (1 - y) * x - (1 + (compute(pos_weight) - 1) * y) * log_sigmoid
-    out = out if weight is None else out * compute(weight)
+        factor = step(step(step(compute(pos_weight) - 1) * y) + 1)
+        log_sigmoid = step(factor * log_sigmoid)
+    out = step(step(step(1 - y) * x) - log_sigmoid)
+    out = out if weight is None else step(out * compute(weight))
     return wrap(reduced(out, reduction), self.dtype)
 
 

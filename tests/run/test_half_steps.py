@@ -83,3 +83,13 @@ def test_cubic_sampling(dtype: str, padding: str, align: bool) -> None:
     image, grid = RNG.standard_normal((2, 3, 6, 5)), RNG.standard_normal((2, 4, 7, 2))
     options = {"mode": "bicubic", "padding_mode": padding, "align_corners": align}
     agree("grid_sample", dtype, image, grid, **options)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+def test_binary_cross_entropy_with_logits(dtype: str, reduction: str) -> None:
+    x, y, positive = RNG.normal(size=(5, 7)), RNG.uniform(size=(5, 7)), RNG.uniform(1, 3, 7)
+    name = "binary_cross_entropy_with_logits"
+    agree(name, dtype, x, y, weight=RNG.normal(size=7), reduction=reduction)
+    agree(name, dtype, x, y, pos_weight=positive, reduction=reduction)
