@@ -202,7 +202,8 @@ class Tensor(
             check_repeats(view)
         elif repeats(view):
             warn(DEPRECATED["aten::index_put_"])
-            if new.size == 1 and kinds_of(index, advanced) in _ONE_MASK:
+            kinds = [] if advanced is None else kinds_of(index, advanced)
+            if new.size == 1 and kinds in _ONE_MASK:
                 warn(DEPRECATED["aten::masked_fill_"])  # which PyTorch hands such writes to
         if isinstance(source, Tensor) and plain and new.shape == view.shape:
             check_partial(view, new)

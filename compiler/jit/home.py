@@ -208,7 +208,7 @@ class ProgramHome:
         make = self.class_info(class_name).python_methods.get(name)
         if make is None:
             return None
-        make()
+        make(None)
         return self.program.python_functions[f"{class_name}.{name}"]
 
     def define(self, class_name: str, text: str, names: Mapping[str, Any]) -> list[str]:

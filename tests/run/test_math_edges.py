@@ -87,7 +87,7 @@ def test_decay_is_exp_of_what_is_not_positive(dtype: str, lanes: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_decay2_is_exp2_of_what_is_not_positive_or_0(dtype: str) -> None:
-    least = np.finfo(KINDS[dtype]).minexp
+    least = {"f32": -126, "f64": -1022}[dtype]
     edges = np.concatenate([SPECIAL, np.linspace(0, 1200, 8001), np.arange(200) / 16, [1e30]])
     x = -np.abs(edges).astype(KINDS[dtype])
     for target in (None, host()):
