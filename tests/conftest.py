@@ -41,11 +41,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.fixture(autouse=True)
 def gradient_mode() -> Iterator[None]:
-    """PyTorch leaves the mode of a script's `with no_grad()` in force where the script fails in it;
-    the next test starts as a process does."""
+    """Scripts that set the mode, or in PyTorch fail within `with no_grad()`, leave it in force; the
+    next test starts as a process does."""
     yield
-    if (torch := sys.modules.get("torch")) is not None:
-        torch.set_grad_enabled(True)
+    for name in ("torch", "tensorscript"):
+        if (library := sys.modules.get(name)) is not None:
+            library.set_grad_enabled(True)
 
 
 @pytest.fixture(scope="session")

@@ -506,6 +506,7 @@ def through_strides(y: ts.Tensor) -> ts.Tensor:
     return y
 
 
+@pytest.mark.filterwarnings("ignore:Use of masked_fill_")
 def test_writes_through_any_view_stay() -> None:
     traced = ts.jit.trace(through_strides, ts.ones(2, 2), check_trace=False)
     given = ts.tensor([[1.0, 2.0], [3.0, 4.0]])
