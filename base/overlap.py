@@ -25,6 +25,11 @@ OVERLAP_ALLOWED = _VIEWS | _names(
 )
 """In-place operators, or an overload, that may write to elements that share memory."""
 
+UNIFORM = _VIEWS | _names(
+    "_no_grad_fill_ _no_grad_zero_ addmv_ baddbmm_ conj_physical_ fill_ threshold_ zero_"
+)
+"""Those of which each element has what it held before, so that the order does not matter."""
+
 _EXPANDED = (
     "Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing"
     " this operation. This also applies to advanced indexing e.g. tensor[{written}"

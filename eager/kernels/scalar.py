@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tensorscript.base.dtypes import float64, int64
+from tensorscript.base.dtypes import float64, int32, int64
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.scalar_range import check_range
 from tensorscript.base.text import float_of, integer_of
@@ -153,9 +153,9 @@ def whole_tensor(x: Any) -> int:
 
 
 def whole_number(x: Any) -> int:
-    """Of a number that a tensor held."""
+    """Of a number that a tensor held: what is no integer goes through C's int."""
     if not isinstance(x, int):
-        check_range(x, int64, "int")
+        check_range(x, int32)
     return to_int(x.real)
 
 

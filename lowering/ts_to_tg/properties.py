@@ -65,26 +65,23 @@ def _converted(name: str, dtype: object) -> Callable[..., Value]:
     return row
 
 
-def _whole(kind: str, last: str) -> Callable[..., Value]:
-    """Int of a tensor or of the number that it held: what a C `kind` cannot hold is refused. The
-    greatest one is no float, so that comparisons with it are with the next one: `last`."""
+def _whole(kind: str, bits: int) -> Callable[..., Value]:
+    """Int of a tensor or of the number that it held: what C's integer of so many bits cannot hold
+    is refused, compared as C compares it, as floats."""
+    limit = 2 ** (bits - 1)
+    least, most = const(-float(limit), float64), const(float(limit - 1), float64)
 
     def row(ev: Evaluator, x: Value, *_: Value) -> Value:
         value = _item(ev, x)
         if isinstance(value, float) or (isinstance(value, Expr) and value.dtype is float64):
             number = as_expr(value, float64)
-            fits = all_of(
-                [number >= const(-_PAST, float64), binary(last, number, const(_PAST, float64))]
-            )
+            fits = all_of([number >= least, binary("le", number, most)])
             ev.b.check(
                 simplify(fits, {}), f"value cannot be converted to type {kind} without overflow"
             )
         return ev.boxed(ev.scalar_rows["aten::Int"](ev.b, value))
 
     return row
-
-
-_PAST = 2.0**63
 
 
 def _device(ev: Evaluator, text: Value, index: Value = None) -> Value:
@@ -226,8 +223,8 @@ PROPERTIES: Rows = {
     "aten::item": _item,
     "aten::_local_scalar_dense": _item,
     "aten::Int": _converted("aten::Int", int64),
-    "aten::Int.Tensor": _whole("int64_t", "le"),
-    "aten::Int.Scalar": _whole("int", "lt"),
+    "aten::Int.Tensor": _whole("int64_t", 64),
+    "aten::Int.Scalar": _whole("int", 32),
     "aten::__is__": _is,
     "aten::__isnot__": lambda ev, x, y: ev.scalar_rows["aten::__not__"](ev.b, _is(ev, x, y)),
     "aten::IntImplicit": _implicit(_implicit_int),

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from tensorscript.base import overlap
+from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, unary
 from tensorscript.dialects.te.rewriting import substitute
 
-from .builder import Builder, repeated_if
+from .builder import Builder, overlaps_itself, repeated_if
 from .sizes import product, same_size, simplify
 from .values import ComplexTensor, Tensor, Value
 from .view import indices_of, strides_of
@@ -27,6 +28,7 @@ def check_written(
 
     Raises:
         OperatorError: elements of `x` share memory, or a part of it is read.
+        NotCompilable: elements of `x` share memory, and what it holds depends on the order.
     """
     if name.partition(".")[0] in overlap.COPIES and _holds(x, operands[0]):
         return
@@ -34,6 +36,8 @@ def check_written(
         _check_repeats(b, x.real if isinstance(x, ComplexTensor) else x)
         for repeated in repeated_if(x) if isinstance(x, Tensor) else ():
             b.check(unary("not", repeated), overlap.MESSAGE)
+    elif overlaps_itself(x) and name.partition(".")[0] not in overlap.UNIFORM:
+        raise NotCompilable(f"{name} writes to elements that share memory, one after the other")
     if isinstance(x, Tensor) and not overlap.may_share_partly(name):
         for read in _tensors(operands):
             _check_shares(b, x, read)
