@@ -44,7 +44,16 @@ from tensorscript.dialects.te.rewriting import replace_loads
 from ..te.affine import all_buffers, known
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
-from .contraction_plan import LINE, Packing, Plan, Sizes, best_plan, plain_factors, scattered_cost
+from .contraction_plan import (
+    Packing,
+    Plan,
+    Sizes,
+    best_plan,
+    hides_fetching,
+    lines,
+    plain_factors,
+    scattered_cost,
+)
 from .contraction_shape import SUM_DTYPES, Product, Spots
 from .contraction_tile import (
     DEPTH_STEP,
@@ -59,8 +68,6 @@ from .contraction_tile import (
     takes_threads,
 )
 
-FETCHING = 8
-"""Multiply-adds that hide the fetching of a line."""
 STEPS_AHEAD = 8
 """Of the depth, in which a line comes from the second cache to the first."""
 LEAST_SHARED_PACKING = 1 << 16
@@ -263,41 +270,36 @@ class BlockedProduct:
 
     def _fetch_next(self) -> list[Operation]:
         """The next panel of columns comes into the second cache, row by row."""
-        if self.plan.y != "before" or not self._hides_fetching or self.panels_n.is_int(1):
+        if (
+            self.plan.y != "before"
+            or not hides_fetching(self.tile, self.dtype)
+            or self.panels_n.is_int(1)
+        ):
             return []
         return [
             PrefetchOp(self.packed_column(self.y_slot + 1, const(j)))
-            for j in self._lines(self.tile.columns)
+            for j in lines(self.tile.columns, self.dtype)
         ]
-
-    @property
-    def _hides_fetching(self) -> bool:
-        """Tiles of few rows do too little with a line for that."""
-        return self.tile.rows * (LINE // self.dtype.itemsize) >= FETCHING * self.tile.lanes
-
-    def _lines(self, columns: int) -> range:
-        """The first elements of the lines of so many."""
-        return range(0, columns, LINE // self.dtype.itemsize)
 
     def _fetch_rows(self) -> list[Operation]:
         """Packed rows that the tile takes some steps later, and behind its last step those of the
         next one, come into the first cache: a panel is read once for each panel of columns, and
         the columns with it push it out."""
-        if self.plan.x == "none" or not self._hides_fetching:
+        if self.plan.x == "none" or not hides_fetching(self.tile, self.dtype):
             return []
         step = self.packed_k(self.plan.x) + STEPS_AHEAD
-        places = [[self.x_slot, step, const(i)] for i in self._lines(self.packer.width)]
+        places = [[self.x_slot, step, const(i)] for i in lines(self.packer.width, self.dtype)]
         return [PrefetchOp(load("xp", place, self.dtype), 1) for place in places]
 
     def _fetch_sums(self) -> list[Operation]:
         """The sums that the tile will be added to come near while it multiplies."""
-        if self.single or not self._hides_fetching:
+        if self.single or not hides_fetching(self.tile, self.dtype):
             return []
         place = [self.first_panel + var("iq"), var("jq")]
         return [
             PrefetchOp(load("sums", [*place, const(i), const(j)], self.dtype), 1)
             for i in range(self.tile.rows)
-            for j in self._lines(self.tile.columns)
+            for j in lines(self.tile.columns, self.dtype)
         ]
 
     def steps(self) -> tuple[Expr, Expr]:

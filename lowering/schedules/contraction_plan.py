@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
 
@@ -55,6 +56,8 @@ SUMS_BYTES = 5 << 17
 
 LINE, L1_SETS, L2_SETS = 64, 64, 2048
 """Of the caches: bytes of a line, and the sets of them; each set has 8 lines."""
+FETCHING = 8
+"""Multiply-adds that hide the fetching of a line."""
 MOST_WAYS = 7
 MOST_ROW_WAYS = 5
 """Of a set of the first cache, for rows that are read as they lie beside packed columns."""
@@ -194,6 +197,16 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     if factor in sizes.whole or before < by_task:
         return before, "before"
     return by_task, "task"
+
+
+def lines(width: int, dtype: DType) -> range:
+    """The first elements of the lines of so many."""
+    return range(0, width, LINE // dtype.itemsize)
+
+
+def hides_fetching(tile: Tile, dtype: DType) -> bool:
+    """Tiles of few rows do too little with a line for that."""
+    return tile.rows * (LINE // dtype.itemsize) >= FETCHING * tile.lanes
 
 
 def _crowds(step: int, count: int, sets: int) -> int:

@@ -31,8 +31,8 @@ PANELS_BYTES = 1 << 15
 """Of a panel of columns and two of rows, so that columns stay in the first cache while rows pass
 through: first caches have 32 KiB or 48 KiB, and what is as large as they are is pushed out before
 it is read again."""
-FEW_PANELS = 4
-"""Of rows, which read columns so few times that these need not stay in the first cache."""
+FEW_READERS = 4
+"""Panels of rows, which read columns so few times that these need not stay in the first cache."""
 DEPTH_STEP = 16
 """Depth blocks are whole squares of a transposing packer."""
 REGISTERS = {64: 32, 32: 16, 16: 16}
@@ -156,7 +156,7 @@ def depth_for(dtype: DType, tile: Tile, rows: int | None) -> int:
     read columns again."""
     if rows is not None and rows <= FEW_ROWS:
         return DEPTH_OF_FEW
-    if rows is not None and rows <= FEW_PANELS * tile.rows:
+    if rows is not None and rows <= FEW_READERS * tile.rows:
         return DEPTH_BLOCK
     bytes_a_step = (tile.columns + 2 * tile.rows) * dtype.itemsize
     return min(DEPTH_BLOCK, PANELS_BYTES // bytes_a_step // DEPTH_STEP * DEPTH_STEP)

@@ -28,7 +28,7 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, PrefetchOp, Store
 from ..te.affine import known
 from ..te.rebuild import substituting
 from .contraction_pack import RowPacker
-from .contraction_plan import LINE
+from .contraction_plan import lines
 from .contraction_shape import Axis, Product, at
 from .contraction_tile import DEPTH_BLOCK, TASKS, Tile, ceil_div, loops_around, takes_threads
 from .convolution_image import Dim, Image, fill_plane
@@ -333,7 +333,7 @@ class ConvolutionNest(ABC):
         if self.local or (self._phased() and not self.numbered):
             return []
         k = self._global_depth(self._at_taps(self.p.depth.flat())) + self._block_depth
-        columns = range(0, self.packer.width, LINE // self.dtype.itemsize)
+        columns = lines(self.packer.width, self.dtype)
         place = [self.weight_panel, k]
         return [PrefetchOp(load("weights", [*place, const(j)], self.dtype)) for j in columns]
 

@@ -35,10 +35,9 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import loads, replace_loads, substitute
 
 from ..te.affine import all_buffers, coefficient, known
-from .contraction import FETCHING
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
-from .contraction_plan import LINE, plain_factors
+from .contraction_plan import hides_fetching, lines, plain_factors
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, perfect_loops, reduction_in
 from .contraction_tile import (
     DEPTH_BLOCK,
@@ -286,10 +285,9 @@ class _Parts:
 
     def _fetch_next(self, slot: Expr, k: Expr) -> list[Operation]:
         """The next panel of columns comes into the second cache, row by row."""
-        tile, elements = self.tile, LINE // self.dtype.itemsize
-        if tile.rows * elements < FETCHING * tile.lanes:
+        if not hides_fetching(self.tile, self.dtype):
             return []
-        columns = range(0, tile.columns, elements)
+        columns = lines(self.tile.columns, self.dtype)
         return [PrefetchOp(load("yp", [slot, k, const(j)], self.dtype)) for j in columns]
 
     def _keep(self) -> list[Operation]:
