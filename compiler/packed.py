@@ -44,6 +44,7 @@ def prepack(module: ModuleOp, cache: DiskCache | None = None) -> None:
 
     def pack(name: str, sources: Sequence[np.ndarray]) -> np.ndarray:
         out = aligned_empty(_shape(targets[name]), targets[name].dtype.numpy)
+        out[...] = 0  # padding that nothing writes is no part of what this process held
         functions.call(name, [*(np.ascontiguousarray(a) for a in sources), out])
         return out
 
