@@ -13,10 +13,12 @@ from xdsl.dialects.builtin import StringAttr
 
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.c_entry import c_entries
+from tensorscript.backends.cpu.c_names import check_function_name, with_c_names
 from tensorscript.backends.cpu.header import header_text
 from tensorscript.backends.cpu.host_signature import signature_of
 from tensorscript.backends.cpu.kept_state import KeptState
 from tensorscript.backends.cpu.object import build_object, link_library, write_archive
+from tensorscript.backends.cpu.runtime import runtime_text
 from tensorscript.backends.cpu.signature import Signature, with_scalar_outputs
 from tensorscript.backends.cpu.weights import Beside, Placed, fill, inside_text
 from tensorscript.backends.llvm.emit import emit_module
@@ -28,6 +30,7 @@ from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 from tensorscript.runtime.values import ScriptObject
 
 from .export_state import kept_state
+from .export_words import fixed_words, result_words
 from .lowered import Lowered
 from .native import ENTRY
 from .native_module import host_function
@@ -43,6 +46,9 @@ class Exportable(Protocol):
     def options(self) -> CompileOptions: ...
 
     @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
     def receiver(self) -> ScriptObject | None: ...
 
     @property
@@ -55,7 +61,7 @@ class Exportable(Protocol):
 
 def c_name(name: str) -> str:
     """`name` as a C identifier."""
-    cleaned = re.sub(r"\W", "_", name)
+    cleaned = re.sub(r"\W", "_", name, flags=re.ASCII)
     return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"f_{cleaned}"
 
 
@@ -118,6 +124,7 @@ class Exported:
         weights: offsets and data of what the text leaves room for.
         beside: the file of the weights, if they are not to lie in the object.
         state: what the program keeps between its calls.
+        result: how the outputs make up the program's result, in words.
     """
 
     text: str
@@ -125,6 +132,7 @@ class Exported:
     weights: Placed
     beside: Beside | None
     state: KeptState | None
+    result: str
 
 
 def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool = False) -> Exported:
@@ -138,7 +146,8 @@ def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool =
     target = targets.parse(options.target, options.cpu)
     entry = host_function(lowered.module)
     plan = lowered.plan
-    signature = with_scalar_outputs(signature_of(entry), plan.output.scalar_leaves)
+    signature = with_c_names(with_scalar_outputs(signature_of(entry), plan.output.scalar_leaves))
+    result = result_words(plan.output, signature)
     state: KeptState | None = None
     if plan.state_inputs and function.receiver is not None:
         state = kept_state(plan, signature, function.receiver, name)
@@ -155,6 +164,7 @@ def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool =
         raise UserError(f"the C name {name!r} is taken by a kernel; give another name")
     body = emit_module(lowered.module, target, {entry.sym_name.data: inner}, emit)
     body = body.replace(f"define i32 @{inner}(", f"define internal i32 @{inner}(")
+    check_function_name(name, body, runtime_text(target))
     outside = c_entries(name, inner, signature, beside is not None, state)
     outside += _tail(name, signature)
     if weights:
@@ -162,7 +172,8 @@ def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool =
     missing = [d for d in _DECLARATIONS if d not in body and f"{_callee(d)}(" in outside]
     if state is not None:
         signature = signature.without(len(state.slots), state.hidden)
-    return Exported("\n".join([body, *missing, outside]), signature, weights, beside, state)
+    text = "\n".join([body, *missing, outside])
+    return Exported(text, signature, weights, beside, state, result)
 
 
 def _callee(declaration: str) -> str:
@@ -204,7 +215,8 @@ def export_object(
         UserError: nothing was specialised yet, or there are no weights for a file.
     """
     symbol = c_name(name or function.__name__)
-    lowered = function.lower(_specs(function), alone=True)
+    specs = _specs(function)
+    lowered = function.lower(specs, alone=True)
     _refuse_effects(lowered, symbol)
     made = exported(lowered, function, symbol, weights is not None)
     target = targets.parse(function.options.target, function.options.cpu)
@@ -215,7 +227,9 @@ def export_object(
     Path(path).write_bytes(fill(data, made.weights) if inside else data)
     if header is not None:
         has_file = made.beside is not None
-        Path(header).write_text(header_text(symbol, made.signature, has_file, made.state))
+        fixed = fixed_words(function.names, specs) if specs else []  # a dumped stage says none
+        text = header_text(symbol, made.signature, has_file, made.state, fixed, made.result)
+        Path(header).write_text(text)
     return made.signature
 
 

@@ -50,6 +50,11 @@ class Inspected:
     _specialiser: Specialiser
     _latest: Specialisation | None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of its arguments."""
+        return self.program.names
+
     def __copy__(self) -> Inspected:
         return self
 

@@ -128,7 +128,7 @@ class _Writer:
     def tensor(self, spec: ArraySpec) -> str:
         """Check a DLTensor argument; its data pointer, which may be NULL if it has no element."""
         self._kind(spec)
-        argument = f"%{spec.name}"
+        argument = f"%arg.{spec.name}"
         found = self._shape(argument, spec) if spec.shape else []
         empty = "false"
         for size, have in zip(spec.shape, found, strict=True):
@@ -143,7 +143,7 @@ class _Writer:
     def grown(self, spec: ArraySpec) -> str:
         """Check the DLTensor that takes a grown result; the cells for the entry."""
         self._kind(spec)
-        shape = self.at(f"%{spec.name}", SHAPE, "ptr")
+        shape = self.at(f"%arg.{spec.name}", SHAPE, "ptr")
         self.given(shape, f"argument '{spec.name}' has no room for its shape")
         cells = self.new(f"alloca [{1 + len(spec.shape)} x i64]")
         self.emit(f"store ptr null, ptr {cells}")
@@ -151,7 +151,7 @@ class _Writer:
 
     def deliver(self, spec: ArraySpec, cells: str, failed: str) -> None:
         """Hand a grown result over: row-major, its memory the caller's."""
-        argument = f"%{spec.name}"
+        argument = f"%arg.{spec.name}"
         made = self.new(f"load ptr, ptr {cells}")
         waste = self.new(f"select i1 {failed}, ptr {made}, ptr null")
         self.emit(f"call void @ts_free(ptr {waste})")
@@ -168,7 +168,7 @@ class _Writer:
 
     def _kind(self, spec: ArraySpec) -> None:
         """Check device, dtype and rank."""
-        name, dtype, argument = spec.name, spec.dtype, f"%{spec.name}"
+        name, dtype, argument = spec.name, spec.dtype, f"%arg.{spec.name}"
         self.given(argument, f"argument '{name}' is NULL")
         device = self.new(f"icmp eq i32 {self.at(argument, DEVICE, 'i32')}, {CPU_DEVICE}")
         self.require(_Check(device, Status.DEVICE, f"argument '{name}' is not on the CPU"))
@@ -245,9 +245,9 @@ class _Writer:
             if self.state is not None and number in self.state.hidden:
                 pointers.append(self._field("%self", self.state.place_of(number)))
             elif raw:
-                pointers.append(f"%{spec.name}")
+                pointers.append(f"%arg.{spec.name}")
             elif isinstance(spec, ScalarSpec):
-                pointers.append(self.given(f"%{spec.name}", f"argument '{spec.name}' is NULL"))
+                pointers.append(self.given(f"%arg.{spec.name}", f"argument '{spec.name}' is NULL"))
             elif spec.grown:
                 pointers.append(self.grown(spec))
                 grown.append((spec, pointers[-1]))
@@ -301,10 +301,10 @@ class _Writer:
 
     def _pointer(self, spec: ValueSpec, number: int, raw: bool) -> str:
         if isinstance(spec, ArraySpec):
-            return f"%{spec.name}" if raw else self.tensor(spec)
+            return f"%arg.{spec.name}" if raw else self.tensor(spec)
         if spec.dtype is bool_:
-            return self._cell(number, "i8", self.new(f"zext i1 %{spec.name} to i8"))
-        return self._cell(number, _scalar(spec.dtype), f"%{spec.name}")
+            return self._cell(number, "i8", self.new(f"zext i1 %arg.{spec.name} to i8"))
+        return self._cell(number, _scalar(spec.dtype), f"%arg.{spec.name}")
 
     def _cell(self, number: int, type_: str, value: str) -> str:
         cell = self.new(f"getelementptr i64, ptr %cells, i64 {number}")
@@ -318,9 +318,11 @@ def _scalar(dtype: DType) -> str:
 
 def _argument(spec: ValueSpec, is_output: bool) -> str:
     if isinstance(spec, ArraySpec) or is_output:
-        return f"ptr %{spec.name}"
+        return f"ptr %arg.{spec.name}"
     return (
-        f"i1 zeroext %{spec.name}" if spec.dtype is bool_ else f"{_scalar(spec.dtype)} %{spec.name}"
+        f"i1 zeroext %arg.{spec.name}"
+        if spec.dtype is bool_
+        else f"{_scalar(spec.dtype)} %arg.{spec.name}"
     )
 
 

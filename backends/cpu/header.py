@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tensorscript.base.dtypes import DType, bool_, float64
 
@@ -44,6 +45,13 @@ def _scalar_type(dtype: DType) -> str:
     return "double" if dtype is float64 else "int64_t"
 
 
+def _safe(text: str) -> str:
+    """`text` for a comment, which it cannot end: names in it are the program's, keys of dicts are
+    any text."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return shown.replace("*/", "* /").replace("/*", "/ *")
+
+
 def _describe(spec: ArraySpec) -> str:
     if spec.listed:
         return f"{spec.dtype.name} of any length"
@@ -69,11 +77,15 @@ def _prototype(name: str, signature: Signature, raw: bool, state: str) -> str:
     return f"int {name}({', '.join(parameters) or 'void'});"
 
 
-def _comment(signature: Signature) -> str:
-    lines = []
+def _comment(signature: Signature, fixed: Sequence[str], result: str) -> str:
+    lines = ["/* Arguments:"]
     for spec in (*signature.inputs, *signature.outputs):
         lines.append(f" *   {spec.name}: {_what(spec)}")
-    return "\n".join(lines)
+    if fixed:
+        lines += [" * Made for:", *(f" *   {_safe(line)}" for line in fixed)]
+    if result:
+        lines.append(f" * The result is {_safe(result)}")
+    return "\n".join([*lines, " * Results are written to memory of the caller. */"])
 
 
 def _what(spec: ValueSpec) -> str:
@@ -99,7 +111,7 @@ def _loading(name: str) -> list[str]:
 
 
 def _keeping(state: KeptState) -> list[str]:
-    places = [f" *   {s.offset}: {s.name}: {_what(s.spec)}" for s in state.slots]
+    places = [f" *   {s.offset}: {_safe(s.name)}: {_what(s.spec)}" for s in state.slots]
     return [
         "/* What the module keeps between its calls; by byte:",
         *places,
@@ -111,7 +123,12 @@ def _keeping(state: KeptState) -> list[str]:
 
 
 def header_text(
-    name: str, signature: Signature, loads_weights: bool = False, state: KeptState | None = None
+    name: str,
+    signature: Signature,
+    loads_weights: bool = False,
+    state: KeptState | None = None,
+    fixed: Sequence[str] = (),
+    result: str = "",
 ) -> str:
     """The header that declares `NAME`, `NAME_raw` (static shapes only) and `NAME_error`; and
     `NAME_load_weights`, if weights lie in a file of their own.
@@ -119,6 +136,8 @@ def header_text(
     Args:
         signature: without what `state` holds.
         state: what the program keeps between its calls.
+        fixed: values of arguments that the code was made for.
+        result: how the outputs make up the program's result.
     """
     kept = "" if state is None else f"{name}_state"
     guard = re.sub(r"\W", "_", name).upper() + "_H"
@@ -132,7 +151,7 @@ def header_text(
         f"/* What the functions return. */\nenum {{\n{statuses}\n}};\n",
         *(_loading(name) if loads_weights else []),
         *(_keeping(state) if state is not None else []),
-        f"/* Arguments:\n{_comment(signature)}\n * Results are written to memory of the caller. */",
+        _comment(signature, fixed, result),
         _prototype(name, signature, False, kept) + "\n",
     ]
     if signature.is_static:

@@ -69,8 +69,9 @@ def _parameters(func: tg.FuncOp, body: HostBody) -> tuple[list[Parameter], list[
     opened: list[Operation] = []
     of_complex = func.complex_numbers[0]
     arguments = zip(func.names, func.block.args, func.strides, strict=True)
+    first_size = len(func.names) - len(body.sizes)
     for number, (name, argument, strides) in enumerate(arguments):
-        own = name if name in body.sizes else identifier(name, body.taken)
+        own = name if number >= first_size else identifier(name, body.taken)
         match argument.type:
             case TensorType() as type_:
                 is_complex = number in of_complex

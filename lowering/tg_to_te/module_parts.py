@@ -22,8 +22,10 @@ from .kernel import lower_kernel
 
 
 def identifier(name: str, taken: set[str]) -> str:
-    """A fresh identifier like `name` that cannot be mistaken for another kind of name."""
-    base = re.sub(r"\W", "_", name) or "x"
+    """A fresh identifier like `name`, of the letters that LLVM and C take in names, that cannot be
+    mistaken for another kind of name."""
+    plain = "".join(c if c.isascii() else f"u{ord(c):x}" for c in name)
+    base = re.sub(r"\W", "_", plain) or "x"
     if base[0].isdigit() or keyword.iskeyword(base) or base in ("inf", "nan"):
         base = "_" + base
     return unused(base, taken)
