@@ -86,20 +86,3 @@ def test_rows_of_a_square_are_vectors(cpu: str, dtype: str, side: int) -> None:
     compiled = ts.compile(crossed_sum, (x,), cpu=cpu, fallback="error")
     assert f'["squares", "i0", "i1", {side}]' in compiled.ir("schedule")
     np.testing.assert_array_equal(compiled(x), x.T * 2 + 1)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "shape", "copies"),
-    [("f4", (128, 1024), 2), ("f4", (64, 2048), 1), ("f8", (64, 512), 2), ("f8", (32, 512), 1)],
-)
-def test_rows_of_one_set_of_the_cache_are_copied_aside(
-    dtype: str, shape: tuple[int, int], copies: int
-) -> None:
-    """Rows 4 KiB apart: blocks of what is read lie in the first cache, and of what is written, if
-    its rows are that long."""
-    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
-    compiled = ts.compile(crossed_sum, (x,), fallback="error")
-    steps = compiled.ir("schedule")
-    assert steps.count('"cache"') == copies
-    assert '"squares"' in steps
-    np.testing.assert_allclose(compiled(x), x.T * 2 + 1, rtol=1e-6)
