@@ -1,4 +1,4 @@
-"""Text of a tensor as PyTorch prints it: `tensor([1., 2.])`.
+"""Elements of a tensor as PyTorch prints them: `[1., 2.]`.
 
 The elements of one tensor share a width and a notation, which the elements that are shown decide
 (`Formatter`); long tensors show the ends of each dimension. `set_printoptions` changes the limits.
@@ -14,13 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_, complex64, complex128, float16, int64
-
-from .device import PLACES
-from .kernels.quantization import dequantize
-from .modes import MODES
-from .placement import device_of, existing
-from .storage import Array, Quantizer, Sparse, TensorBase, value
+from .storage import Array
 
 
 @dataclass
@@ -122,7 +116,7 @@ def _needs_exponent(magnitudes: Array) -> bool:
     if PRINT_OPTIONS.sci_mode is not None:
         return PRINT_OPTIONS.sci_mode
     low, high = float(magnitudes.min()), float(magnitudes.max())
-    return high > 1000.0 * low or high > 1.0e8 or low < 1.0e-4
+    return high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
 
 
 class ComplexFormatter:
@@ -133,8 +127,13 @@ class ComplexFormatter:
         self.width = self.real.width + self.imag.width + 1
 
     def text(self, v: complex) -> str:
-        imag = self.imag.text(v.imag).lstrip() + "j"
-        return self.real.text(v.real) + ("" if imag[0] in "+-" else "+") + imag
+        return joined(self.real.text(v.real), self.imag.text(v.imag))
+
+
+def joined(real: str, imag: str) -> str:
+    """A complex element of the texts of its parts."""
+    imag = imag.lstrip() + "j"
+    return real + ("" if imag[0] in "+-" else "+") + imag
 
 
 def _is_cut(size: int, shorten: bool) -> bool:
@@ -166,99 +165,51 @@ def _parts(a: Array, shorten: bool, gap: str, part: Text) -> list[str]:
     return [*found[:middle], gap, *found[middle:]]
 
 
+def vector_text(cells: list[str], indent: int, width: int) -> str:
+    """Elements of at most `width` characters in lines, those behind the first moved to the
+    right by `indent`."""
+    per_line = max(1, (PRINT_OPTIONS.linewidth - indent) // (width + 2))
+    lines = [", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def rows_text(rows: list[str], indent: int, rank: int) -> str:
+    """What a tensor of `rank` dimensions, at least two, holds along its first."""
+    return "[" + ("," + "\n" * (rank - 1) + " " * (indent + 1)).join(rows) + "]"
+
+
 def _nested(a: Array, indent: int, shorten: bool, fmt: Formatter | ComplexFormatter) -> str:
     if a.ndim == 0:
         return fmt.text(a.item())
     if a.ndim == 1:
         gap = " ..." if PRINT_OPTIONS.edgeitems else "..."
         cells = _parts(a, shorten, gap, lambda x: fmt.text(x.item()))
-        per_line = max(1, (PRINT_OPTIONS.linewidth - indent) // (fmt.width + 2))
-        lines = [", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line)]
-        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+        return vector_text(cells, indent, fmt.width)
     rows = _parts(a, shorten, "...", lambda row: _nested(row, indent + 1, shorten, fmt))
-    return "[" + ("," + "\n" * (a.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
+    return rows_text(rows, indent, a.ndim)
 
 
-def _elements(numbers: Array, indent: int) -> str:
+def elements_text(numbers: Array, indent: int) -> str:
+    """The elements, at least one, in brackets; lines behind the first are moved by `indent`."""
     shorten = numbers.size > PRINT_OPTIONS.threshold
     shown = _summarised(numbers) if shorten else numbers
     fmt = ComplexFormatter(shown) if numbers.dtype.kind == "c" else Formatter(shown)
     return _nested(numbers, indent, shorten, fmt)
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """Suffixes behind the elements, on a line of their own where they would be too long."""
+def with_suffixes(text: str, suffixes: list[str], indent: int, apart: bool) -> str:
+    """Suffixes behind the elements, on a line of their own where they would be too long.
+
+    Args:
+        apart: whether the first is on a line of its own in any case.
+    """
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if used + len(suffix) + 2 > PRINT_OPTIONS.linewidth:
+        if apart or used + len(suffix) + 2 > PRINT_OPTIONS.linewidth:
             text += ",\n" + " " * indent + suffix
             used = indent + len(suffix)
         else:
             text += ", " + suffix
             used += len(suffix) + 2
+        apart = False
     return text + ")"
-
-
-def _is_implied(dtype: DType, empty: bool) -> bool:
-    """Whether the dtype goes without saying."""
-    default = MODES.default_dtype
-    if empty:
-        return dtype is default
-    return dtype in (default, complex128 if default.bits == 64 else complex64, int64, bool_)
-
-
-def _quantizer_texts(t: TensorBase, held: Quantizer) -> list[str]:
-    """What is said of a quantized tensor besides its numbers and its dtype."""
-    kind = "tensor" if held.axis is None else "channel"
-    texts = [
-        f"size={tuple(t._array.shape)}",
-        f"dtype={t.dtype}",
-        f"quantization_scheme=torch.per_{kind}_affine",
-        f"scale={held.scale.tolist()}",
-        f"zero_point={held.zero_point.tolist()}",
-    ]
-    return texts if held.axis is None else [*texts, f"axis={held.axis}"]
-
-
-def _sparse_text(t: TensorBase, held: Sparse, prefix: str) -> str:
-    """`repr` of a sparse tensor: that of its parts."""
-    names = ("indices", "values") if held.rows is None else ("col_indices", "values")
-    named = dict(zip(names, (held.indices, held.values), strict=True))
-    parts = named if held.rows is None else {"crow_indices": held.rows, **named}
-    pad = " " * len(prefix)
-    leads = (f"{prefix if k == 0 else pad}{name}=tensor(" for k, name in enumerate(parts))
-    lines = [tensor_text(part, lead) for part, lead in zip(parts.values(), leads, strict=True)]
-    layout = "sparse_coo" if held.rows is None else "sparse_csr"
-    told = [f"size={tuple(t._array.shape)}", f"nnz={held.values._array.shape[0]}"]
-    if not _is_implied(t.dtype, False):
-        told.append(f"dtype={t.dtype}")
-    last = [*told, f"layout=torch.{layout}" + (", requires_grad=True" if t.requires_grad else "")]
-    return ",\n".join([*lines, pad + ", ".join(last)]) + ")"
-
-
-def _is_at_home(t: TensorBase) -> bool:
-    """Whether the device goes without saying: it is where new tensors are made."""
-    where, home = device_of(t), PLACES[-1]
-    if where.type != home.type:
-        return False
-    return where.index is None or where.index == existing(None)
-
-
-def tensor_text(t: TensorBase, prefix: str = "tensor(") -> str:
-    """`repr` of a tensor."""
-    if t._sparse is not None:
-        return _sparse_text(t, t._sparse, prefix)
-    numbers = value(t).astype(np.float32) if t.dtype is float16 else value(t)
-    suffixes = []
-    if t._quantizer is not None:
-        numbers, suffixes = value(dequantize(t)), _quantizer_texts(t, t._quantizer)
-    elif numbers.ndim != 1 if numbers.size == 0 else not PRINT_OPTIONS.edgeitems:
-        suffixes.append(f"size={tuple(numbers.shape)}")
-    if MODES.has_gpus and not _is_at_home(t):
-        suffixes.insert(0, f"device='{device_of(t)}'")
-    if t._quantizer is None and not _is_implied(t.dtype, numbers.size == 0):
-        suffixes.append(f"dtype={t.dtype}")
-    if t.requires_grad:
-        suffixes.append("requires_grad=True")
-    body = _elements(numbers, len(prefix)) if numbers.size else "[]"
-    return _with_suffixes(prefix + body, suffixes, len(prefix))

@@ -21,8 +21,8 @@ from .dlpack import exported
 from .growth import keep_size
 from .modes import MODES
 from .placement import device_of
-from .printing import tensor_text
-from .storage import Array, TensorBase, make, shown, value
+from .storage import TENSOR_CLASS, Array, TensorBase, make, shown, value
+from .tensor_repr import tensor_repr
 from .tracing import active_tracer
 
 _MANAGED_BY_CUDA = 13  # kDLCUDAManaged
@@ -231,11 +231,15 @@ class TensorValues(TensorBase):
         return bool(found.item())
 
     def __repr__(self) -> str:
-        return tensor_text(self)
+        """The numbers and what they are; of a subclass under its name."""
+        kind = type(self)
+        return tensor_repr(self, "tensor" if kind is TENSOR_CLASS[0] else kind.__name__)
 
     def __format__(self, spec: str) -> str:
-        """A 0-dim tensor is formatted as its number, any other as its text."""
-        return format(self.item(), spec) if self._array.ndim == 0 else object.__format__(self, spec)
+        """A 0-dim tensor is formatted as its number, any other, a parameter too, as its text."""
+        if self._array.ndim or getattr(self, "_is_parameter", False):
+            return object.__format__(self, spec)
+        return format(self.item(), spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return reduced(self)

@@ -9,6 +9,7 @@ from ..namespace import lookup
 from ..storage import TensorBase
 from ..tensor import Tensor
 from ..tensor_gradients import asked_for_gradient
+from ..tensor_repr import tensor_repr
 from ..tracing import active_tracer
 
 
@@ -35,7 +36,9 @@ class Parameter(Tensor):
         asked_for_gradient(self, requires_grad)
 
     def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+        if (kind := type(self)) is Parameter:
+            return f"Parameter containing:\n{tensor_repr(self)}"
+        return f"Parameter containing:\nParameter({tensor_repr(self, kind.__name__)})"
 
 
 @never_answers
@@ -56,3 +59,6 @@ class Buffer(Tensor):
         self._sign = source._sign
         self._requires_grad = source.requires_grad
         self.persistent = persistent
+
+    def __repr__(self) -> str:
+        return tensor_repr(self)

@@ -23,10 +23,13 @@ _COMPOSITES = {
     f"{_HOME}/eager/flat_places.py": frozenset({"unravel_index"}),
 }
 """Functions that call several operators, with PyTorch's variables."""
+_TEXTS = f"{_HOME}/eager/tensor_repr.py", f"{_HOME}/eager/traced_elements.py"
+"""Files of functions that make the text of a tensor, which is Python in PyTorch."""
 _READERS = {
     f"{_HOME}/eager/composites.py": frozenset({"tensordot", "_contracted"}),
     f"{_HOME}/eager/tensor.py": frozenset({"call_split"}),
     f"{_HOME}/eager/tensor_values.py": frozenset({"__contains__", "__format__"}),
+    f"{_HOME}/eager/printing.py": frozenset({"_bare"}),
 }
 """Functions that read numbers of tensors where PyTorch's Python does: warnings have their lines."""
 _OPERATORS = f"{_HOME}/eager/tensor_operators.py"
@@ -67,6 +70,8 @@ def _kind_of_code(code: CodeType) -> str:
         return "library"
     if code.co_name in _READERS.get(filename, ()):
         return "reader"
+    if filename in _TEXTS:
+        return "library"
     is_face = filename == _FACES[0] and code.co_name in _FACES[1]
     return "library" if filename.startswith(_LIBRARY) and not is_face else "inner"
 

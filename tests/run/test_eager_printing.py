@@ -62,3 +62,33 @@ def test_prints_as_torch_under(options: dict[str, Any]) -> None:
                 assert repr(ours) == repr(theirs)
     finally:
         torch.set_printoptions(profile="default")
+
+
+KINDS: dict[str, str] = {
+    "parts that say their dtype once": "t.ones(2, dtype=t.int32).to_sparse()",
+    "parts without elements": "t.zeros(0, 3).to_sparse()",
+    "rows without elements": "t.zeros(2, 3).to_sparse_csr()",
+    "rows": "t.eye(2).double().to_sparse_csr()",
+    "parts of complex numbers": "(t.eye(2) + 1j).to_sparse()",
+    "one grid": "t.quantize_per_tensor(t.ones(2, 3), 0.1, 0, t.qint8)",
+    "a grid for each row": "t.quantize_per_channel(t.ones(2, 2), t.ones(2), t.zeros(2).long(), "
+    "0, t.qint8)",
+    "a grid of floating-point zeros": "t.quantize_per_channel(t.ones(2, 2), t.ones(2), "
+    "t.tensor([0.0, 0.5]), 0, t.quint8)",
+    "a grid without elements": "t.quantize_per_tensor(t.zeros(0, 2), 0.1, 0, t.qint8)",
+    "a parameter": "t.nn.Parameter(t.ones(2))",
+    "a buffer": "t.nn.Buffer(t.ones(2))",
+    "a subclass": "t.ones(2).as_subclass(type('Own', (t.Tensor,), {}))",
+    "a subclass of parameters": "type('Own', (t.nn.Parameter,), {})(t.ones(2))",
+    "a parameter without dimensions": "f'{t.nn.Parameter(t.tensor(1.5))}'",
+    "numbers a thousand apart": "t.tensor([0.7, 700.0], dtype=t.float64)",
+}
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+def test_prints_kinds_as_torch(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = (str(eval(KINDS[kind], {"t": t})) for t in (ts, torch))
+    assert ours == theirs

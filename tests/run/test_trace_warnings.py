@@ -4,6 +4,7 @@ operators in the same order, in the same graphs."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from typing import Any
@@ -15,6 +16,9 @@ import tensorscript as ts
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 torch = pytest.importorskip("torch")
 programs = pytest.importorskip("trace_warning_programs")
+texts = pytest.importorskip("trace_text_programs")
+PROGRAMS = programs.PROGRAMS | texts.PROGRAMS
+PRINTING = (torch._tensor_str, importlib.import_module("tensorscript.eager.printing"))
 
 
 @pytest.fixture(autouse=True)
@@ -65,11 +69,36 @@ def _is_of_a_program(filename: str) -> bool:
     return filename in ("<string>", programs.__file__)
 
 
-@pytest.mark.parametrize("name", programs.PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_as_pytorch_warns_and_records(name: str) -> None:
-    program = programs.PROGRAMS[name]
+    program = PROGRAMS[name]
     ours, theirs = traced(ts, program), traced(torch, program)
     assert ours[0] == theirs[0]
     assert operators(ours[1]) == operators(theirs[1])
     if not name.startswith(_NOT_WHOLE):
         assert whole(ours[1]) == whole(theirs[1])
+
+
+def shown(library: Any, make: str, options: dict[str, Any]) -> tuple[list[str], Any, str]:
+    """The text of a traced tensor, the warnings of the trace, and its graph."""
+    printing = PRINTING[library is ts]
+    found: list[str] = []
+
+    def program(x: Any) -> Any:
+        with printing.printoptions(**options):
+            found.append(str(x))
+        return x.clone()
+
+    warned, made = traced(library, lambda t: (program, (texts.made(t, make),)))
+    return found, warned, whole(made)
+
+
+@pytest.mark.parametrize("make", texts.TENSORS)
+def test_text_of_a_traced_tensor(make: str) -> None:
+    assert shown(ts, make, {}) == shown(torch, make, {})
+
+
+@pytest.mark.parametrize("options", texts.OPTIONS, ids=str)
+@pytest.mark.parametrize("make", texts.SHOWN)
+def test_text_of_a_traced_tensor_under_options(make: str, options: dict[str, Any]) -> None:
+    assert shown(ts, make, options) == shown(torch, make, options)

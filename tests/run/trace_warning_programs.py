@@ -1,8 +1,8 @@
 """Programs that a trace warns of, written once for PyTorch and for ours.
 
 Each is a function of a library (`torch` or ours) that gives a module or a function and its inputs.
-Not among them: `max_unpool*d`, which PyTorch does not trace; `str(x)`, whose warnings tell how
-PyTorch's printing works; and `CrossMapLRN2d`, which works on resized memory there.
+Not among them: `max_unpool*d`, which PyTorch does not trace; and `CrossMapLRN2d`,
+which works on resized memory there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _input(t: Any, shape: str) -> Any:
     return t.ones(sizes, dtype=t.int64) if shape.startswith("l") else t.full(sizes, 0.5)
 
 
-def _function(text: str, *shapes: str) -> Program:
+def function(text: str, *shapes: str) -> Program:
     """An expression of the inputs `x`, `y`, `z`, of the library `t`, of `F` and `rnn`."""
 
     def program(t: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -224,7 +224,7 @@ CALLS: dict[str, Program] = {
 }
 
 FUNCTIONS: dict[str, Program] = {
-    f"{text} {shapes}": _function(text, *shapes)
+    f"{text} {shapes}": function(text, *shapes)
     for text, shapes in [
         ("t.einsum('ij,jk->ik', x, y)", ("2 3", "3 4")),
         ("t.einsum('ij,jk,kl->il', x, y, z)", ("2 3", "3 4", "4 2")),
