@@ -19,10 +19,10 @@ def tensor_text(values: np.ndarray[Any, Any], kind: str) -> str:
     """Rows of aligned columns, then `[ CPUFloatType{2,3} ]`.
 
     Args:
-        values: the numbers of a real tensor.
+        values: the numbers; of complex ones the real parts are shown, as in PyTorch.
         kind: what the type is called, without the sizes.
     """
-    values = np.asarray(values, np.float64)
+    values = np.asarray(values.real, np.float64)
     if values.ndim == 0:
         body = f"{_default(float(values))}\n"
     elif not values.size:

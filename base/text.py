@@ -59,8 +59,8 @@ def single_text(x: float, letter: str) -> str:
 
 def complex_text(x: complex) -> str:
     """A complex number as TorchScript shows it: `1.+2.j`."""
-    sign = "" if math.copysign(1, x.imag) < 0 else "+"
-    return f"{float_text(x.real)}{sign}{float_text(x.imag)}j"
+    sign = "+" if x.imag >= 0 else "-"
+    return f"{float_text(x.real)}{sign}{float_text(abs(x.imag))}j"
 
 
 _INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)

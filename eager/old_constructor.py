@@ -16,7 +16,7 @@ from tensorscript.base.errors import ArgumentError
 from tensorscript.base.schema import schema
 
 from .call_texts import type_name
-from .device import CPU, strided
+from .device import CPU
 from .exchange import from_numpy as shared
 from .kernels.shapes import check_sizes
 from .storage import TensorBase, make, shown, to_storage, value
@@ -24,6 +24,10 @@ from .storages import UntypedStorage
 from .tracing import Tracer, active_tracer, tell_read, traced_by
 from .tracking import shares
 from .typed_storages import TypedStorage, elements_of
+
+_STRIDED = 0
+"""The layout as a number: the operator is called by none of the program's, whose memory is pinned
+or is not."""
 
 
 def fill(
@@ -103,7 +107,7 @@ def _tell(
 ) -> None:
     given: tuple[Any, ...]
     if sizes is not None:
-        given = (sizes, made.dtype, strided, CPU, None, None)
+        given = (sizes, made.dtype, _STRIDED, CPU, None, None)
         tracer.ran(schema("aten::empty.memory_format"), given, made)
         return
     is_array = isinstance(first, np.ndarray) and first.ndim > 0

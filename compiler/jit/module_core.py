@@ -233,7 +233,7 @@ def _indented(text: str, spaces: int) -> str:
 def _value_text(value: Any) -> str:
     """A value as scripts print it."""
     match value:
-        case Tensor() if value.dtype.is_complex or value.is_quantized:
+        case Tensor() if value.is_quantized:
             return str(value)
         case Tensor():
             return tensor_text(numbers(value._array, value.dtype), f"CPU{value.dtype.word}Type")

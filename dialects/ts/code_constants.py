@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.ir import Attribute
 
+from tensorscript.base.text import complex_text
+
 from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
 from .type_text import annotation_text
 from .types import DictType, ListType, OptionalType, TupleType
@@ -68,7 +70,7 @@ def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
                 return float_text(value)
             return "inf" if value > 0 else "-inf"
         case complex():
-            return f"{float_text(value.real)}+{float_text(value.imag)}j"
+            return complex_text(value)
         case str():
             return table.name(value) if is_named(value) else string_text(value)
         case Device():

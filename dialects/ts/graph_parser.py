@@ -26,7 +26,7 @@ from tensorscript.base.dtypes import BY_WORD
 from . import ops as ts
 from .constants import DictLiteral, EnumRef, ListLiteral, TensorLiteral, ValueAttr
 from .graph_function import graph_function
-from .graph_tokens import Tokens, number_of, string_of
+from .graph_tokens import Tokens, complex_of, number_of, string_of
 from .locations import put_in_scope
 from .node_forms import overload_for, result_types, whole
 from .type_parser import is_type, parse_type
@@ -312,9 +312,9 @@ class _Parser:
             sizes = [size for size in type.info.sizes or () if isinstance(size, int)]
             return TensorLiteral(np.zeros(sizes, dtype.numpy), dtype)
         if self.tokens.accept("{"):
-            number = number_of(self.tokens.take("number").text)
+            number, word = self.element()
             self.tokens.expect("}")
-            found = type.info.dtype or BY_WORD["Float" if isinstance(number, float) else "Long"]
+            found = type.info.dtype or BY_WORD[word]
             return TensorLiteral(np.asarray(number).astype(found.numpy), found)
         numbers: list[float] = []
         scale = 1.0
@@ -331,20 +331,27 @@ class _Parser:
         found = BY_WORD[word]
         return TensorLiteral(np.array(numbers).astype(found.numpy).reshape(shape), found)
 
+    def element(self) -> tuple[complex, str]:
+        """The only element of a tensor, `3`, `1.5` or `(1.5,-2)`, and the word of its dtype if
+        the type of the constant has none."""
+        if self.tokens.accept("("):
+            real = float(self.tokens.take("number").text)
+            self.tokens.expect(",")
+            imaginary = float(self.tokens.take("number").text)
+            self.tokens.expect(")")
+            return complex(real, imaginary), "ComplexDouble"
+        number = number_of(self.tokens.take("number").text)
+        return number, "Float" if isinstance(number, float) else "Long"
+
 
 _CONSTANT = ts.ConstantOp.KIND
 _NAMED: dict[str, object] = {"True": True, "False": False, "None": None}
 
 
-def _complex(text: str) -> complex:
-    real, _, imaginary = text.removesuffix("j").rpartition("+")
-    return complex(float(real), float(imaginary))
-
-
 _READ: dict[str, Callable[[str], object]] = {
     "string": string_of,
     "number": number_of,
-    "complex": _complex,
+    "complex": complex_of,
 }
 
 

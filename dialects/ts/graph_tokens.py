@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     |(?P<string>"(?:\\.|[^"\\])*")
     |(?P<value>%[\w.\-]+)
     |(?P<mark>->|<Tensor>)
-    |(?P<complex>(?:{_NUMBER})\+(?:{_NUMBER})j)
+    |(?P<complex>(?:{_NUMBER})(?=[-+])(?:{_NUMBER})j)
     |(?P<number>{_NUMBER})
     |(?P<scope>,\s*scope:[^\n\#]*)
     |(?P<word>[A-Za-z_]\w*(?:(?:::|\.)\w+)*|\^[\w.]+)
@@ -110,6 +110,16 @@ def _character(escape: re.Match[str]) -> str:
     """What `\\n` or `\\177` stands for."""
     spelled = escape[1]
     return chr(int(spelled, 8)) if len(spelled) == 3 else _ESCAPES.get(spelled, spelled)
+
+
+_PARTS = re.compile(rf"({_NUMBER})({_NUMBER})j")
+
+
+def complex_of(text: str) -> complex:
+    """The number that a text such as `1.5-2.j` spells."""
+    parts = _PARTS.fullmatch(text)
+    assert parts is not None, text
+    return complex(float(parts[1]), float(parts[2]))
 
 
 def number_of(token: str) -> int | float:

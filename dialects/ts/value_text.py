@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, numbers
 from tensorscript.base.tensor_text import tensor_text
+from tensorscript.base.text import complex_text
 
 from .constants import Device, DictLiteral, EnumRef, ListLiteral, TensorLiteral
 
@@ -39,6 +40,8 @@ def string_text(value: str) -> str:
 def _element_text(value: object, dtype: DType) -> str:
     if isinstance(value, bool | np.bool_):
         return str(int(value))
+    if isinstance(value, complex):
+        return f"({value.real:g},{value.imag:g})"
     return f"{value:g}" if dtype.is_floating_point else str(value)
 
 
@@ -49,10 +52,7 @@ def _tensor_text(value: TensorLiteral) -> str:
     if value.array.size > LARGEST_SHOWN:
         return "<Tensor>"
     kind = f"CPU{value.dtype.word}Type"
-    if not value.dtype.is_complex:
-        return tensor_text(numbers(value.array, value.dtype), kind).replace("\n", " ")
-    shown = " ".join(f" {v.item()}" for v in value.array.reshape(-1))
-    return f"{shown} [ {kind}{{{','.join(map(str, value.array.shape))}}} ]"
+    return tensor_text(numbers(value.array, value.dtype), kind).replace("\n", " ")
 
 
 def _inside(values: Iterable[object]) -> str:
@@ -68,7 +68,7 @@ def value_text(value: object) -> str:
         case float():
             return _number_text(value)
         case complex():
-            return f"{float_text(value.real)}+{float_text(value.imag)}j"
+            return complex_text(value)
         case str():
             return string_text(value)
         case Device():

@@ -34,6 +34,6 @@ def script_text(x: Any) -> str:
         case dict():
             items = (f"{script_text(k)}: {script_text(v)}" for k, v in x.items())
             return "{" + ", ".join(items) + "}"
-        case _ if is_tensor(x) and not x.dtype.is_complex:
+        case _ if is_tensor(x):
             return tensor_text(value(x), f"{x.device.type.upper()}{x.dtype.word}Type")
     return str(x)

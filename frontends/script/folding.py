@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.errors import OperatorError
-from tensorscript.base.text import float_text
+from tensorscript.base.text import complex_text, float_text
 from tensorscript.dialects.ts.constants import Device, EnumRef, GeneratorLiteral
 from tensorscript.dialects.ts.types import ANY, TensorType
 from tensorscript.dialects.ts.typing import is_subtype
@@ -49,6 +49,8 @@ def text_of(value: object) -> str:
             return str(value)
         case float():
             return float_text(value)
+        case complex():
+            return complex_text(value)
         case tuple():
             end = ",)" if len(value) == 1 else ")"
             return "(" + ", ".join(map(text_of, value)) + end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.base.errors import CompileError
+from tensorscript.dialects.ts.graph_parser import parse_graph
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +95,50 @@ def test_prints_kinds_as_torch(kind: str) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = (str(eval(KINDS[kind], {"t": t})) for t in (ts, torch))
     assert ours == theirs
+
+
+_COMPLEX = """
+def f(x):
+    a = [1.5-2j, -1-1e17j]
+    print(x, a, 2-3j, x[0])
+    return x * (1.5-2j) * a[1], str(x), str(complex(-0.0, -0.0)), str(complex(1.0, float("nan")))
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+def test_scripts_show_complex_numbers_as_torch(capsys: pytest.CaptureFixture[str]) -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for t in (torch, ts):
+        script = t.jit.CompilationUnit(_COMPLEX).f
+        shown = [str(script(t.tensor([1j, 2.5 + 1j]))), script.code]
+        found.append([*shown, capsys.readouterr().out])
+    assert found[0][:2] == found[1][:2]
+    printed = " 0.0000\n 2.5000\n[ CPUComplexFloatType{2} ] [1.5-2.j, -1.-100000000000000000.j]"
+    assert found[1][2].startswith(printed)
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+def test_graphs_show_complex_numbers_as_torch() -> None:
+    torch = pytest.importorskip("torch")
+    held = [1.5 - 2j, [1j, 2], [[1j, 2.5], [1e5, 3]], complex(np.nan, -np.inf), [1e-7j]]
+
+    def graph(t: Any, number: Any) -> str:
+        k = t.tensor(number)
+        made = t.jit.trace(lambda x: x * k, (t.ones(2),), check_trace=False)
+        return str(re.findall(r"value=([^\n]*)\]\(\)", str(made.graph)))
+
+    for number in held:
+        assert graph(ts, number) == graph(torch, number)
+
+
+def test_graphs_with_complex_numbers_are_read() -> None:
+    k = ts.tensor(1.5 - 2j)
+    text = str(ts.jit.trace(lambda x: x * k * (2 - 1e-5j), (ts.ones(2),)).graph)
+    assert "{(1.5,-2)}" in text
+    read = parse_graph(text, tensors=True)
+    assert "tensor('c64', (), '0000c03f000000c0')" in str(read.function)
+    with pytest.raises(CompileError, match="expected ,"):
+        parse_graph(text.replace("1.5,-2", "1.5"), tensors=True)

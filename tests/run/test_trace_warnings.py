@@ -57,14 +57,6 @@ def plain(graph: object) -> str:
     return re.sub(r"%[\w.]+", lambda m: names.setdefault(m.group(), f"%{len(names)}"), text)
 
 
-_NOT_WHOLE = (
-    "x * complex(", "x + t.FloatTensor(x.size(0), 3)", "x + t.Tensor(2, 3)", "x + x.new(x.size())",
-    "packed LSTM(4, 5) True",
-)  # fmt: skip
-"""Constants of complex numbers are printed, memory without numbers is made, and states are handed
-to a packed LSTM as PyTorch does not."""
-
-
 def _is_of_a_program(filename: str) -> bool:
     return filename in ("<string>", programs.__file__)
 
@@ -75,8 +67,7 @@ def test_as_pytorch_warns_and_records(name: str) -> None:
     ours, theirs = traced(ts, program), traced(torch, program)
     assert ours[0] == theirs[0]
     assert operators(ours[1]) == operators(theirs[1])
-    if not name.startswith(_NOT_WHOLE):
-        assert whole(ours[1]) == whole(theirs[1])
+    assert whole(ours[1]) == whole(theirs[1])
 
 
 def shown(library: Any, make: str, options: dict[str, Any]) -> tuple[list[str], Any, str]:

@@ -416,9 +416,9 @@ class LSTM(RNNBase):
     def forward(self, input, hx=None):  # type: ignore[no-untyped-def]  # typed by its overloads
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
+            largest = batch_sizes[0]  # read first, as traces of PyTorch read it
             if hx is None:
                 size = self.proj_size if self.proj_size > 0 else self.hidden_size
-                largest = batch_sizes[0]
                 state = self._packed_zeros(data, largest, size)
                 cells = self._packed_zeros(data, largest, self.hidden_size)
             else:  # whose sizes the operator checks
