@@ -66,15 +66,28 @@ class _Printer:
         self.warnings = 0
         self.callees: dict[str, str] = {}
 
-    def function_constants(self, function: FuncOp) -> None:
-        """A constant for each function that is called, that of the last one first, as constants
-        are; in a trace it stands before the call."""
+    def body(self, function: FuncOp) -> None:
+        """The nodes of a function. A constant for each function that is called stands where it
+        stood among the others, at first the one of the last; in a trace it stands before the call.
+        """
+        calls = self.first_calls(function)
+        constants = 0
+        for op in self.nodes(function.block):
+            is_constant = isinstance(op, ConstantOp)
+            while calls and (calls[-1].place <= constants or not is_constant):
+                call = calls.pop()
+                self.callees[call.callee.data] = self.function_constant(call, "  ")
+                constants += 1
+            self.node(op, "  ")
+            constants += is_constant
+
+    def first_calls(self, function: FuncOp) -> list[CallOp]:
+        """The first call of each function, that whose constant stands first at the end."""
         calls: dict[str, CallOp] = {}
         for op in () if self.is_traced else walk_ops(function):
             if isinstance(op, CallOp):
                 calls.setdefault(op.callee.data, op)
-        for callee, op in reversed(calls.items()):
-            self.callees[callee] = self.function_constant(op, "  ")
+        return sorted(reversed(calls.values()), key=lambda call: call.place)[::-1]
 
     def function_constant(self, op: CallOp, indent: str) -> str:
         """Write the constant of the function that `op` calls; gives its number."""
@@ -125,12 +138,12 @@ class _Printer:
         self.starts.append((op, len(self.lines)))
         self.lines.append(f"{indent}{made} = {kind}{self.attributes(op)}({used}){self.comment(op)}")
 
-    def block(self, block: Block, indent: str) -> None:
+    def nodes(self, block: Block) -> Iterator[TSOp]:
+        """What of a block is a node."""
         for op in block.ops:
-            if isinstance(op, ReturnOp | YieldOp):
-                continue
             assert isinstance(op, TSOp)
-            self.node(op, indent)
+            if not isinstance(op, ReturnOp | YieldOp):
+                yield op
 
     def node(self, op: TSOp, indent: str) -> None:
         """A node and its blocks."""
@@ -141,7 +154,8 @@ class _Printer:
     def inner(self, block: Block, at: int, indent: str) -> None:
         params = ", ".join(map(self.define, block.args))
         self.lines.append(f"{indent}block{at}({params}):")
-        self.block(block, indent + "  ")
+        for op in self.nodes(block):
+            self.node(op, indent + "  ")
         last = block.last_op
         assert isinstance(last, YieldOp)
         self.lines.append(f"{indent}  -> ({self.use(last.values)})")
@@ -153,8 +167,7 @@ def _printed(
     printer = _Printer(function, names or ValueNames(function), locations)
     params = ",\n      ".join(map(printer.define, function.block.args))
     printer.lines.append(f"{head}graph({params}):")
-    printer.function_constants(function)
-    printer.block(function.block, "  ")
+    printer.body(function)
     printer.lines.append(f"  return ({printer.use(function.return_op.values)})")
     return printer
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -178,18 +178,39 @@ class LoopOp(TSOp):
 
 @irdl_op_definition
 class CallOp(TSOp):
-    """Calls the function `callee` (a `ts.func` symbol)."""
+    """Calls the function `callee` (a `ts.func` symbol).
+
+    In a graph text the function is a constant. `constants_before` says how many others stood before
+    it when the caller was made, and 0 where nobody noted it; only that text reads it.
+    """
 
     name = "ts.call"
     KIND: ClassVar[str] = "prim::CallFunction"
     callee = prop_def(StringAttr)
+    constants_before = opt_prop_def(IntAttr)
     arguments = var_operand_def()
     result = result_def()
 
-    def __init__(self, callee: str, arguments: Sequence[SSAValue], type: Attribute) -> None:
+    def __init__(
+        self,
+        callee: str,
+        arguments: Sequence[SSAValue],
+        type: Attribute,
+        constants_before: int = 0,
+    ) -> None:
         super().__init__(
-            operands=[arguments], result_types=[type], properties={"callee": StringAttr(callee)}
+            operands=[arguments],
+            result_types=[type],
+            properties={
+                "callee": StringAttr(callee),
+                "constants_before": IntAttr(constants_before) if constants_before else None,
+            },
         )
+
+    @property
+    def place(self) -> int:
+        """How many constants stand before the function's in the graph text."""
+        return self.constants_before.data if self.constants_before is not None else 0
 
 
 @irdl_op_definition

@@ -22,8 +22,9 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
-from .draft import RAISE, UNINITIALIZED, Value, constant_of, is_constant
+from .draft import CALL, RAISE, UNINITIALIZED, Value, constant_of, is_constant
 from .emission import Emission, has_length
+from .schema_match import Matched
 from .signature import Signature
 from .values import Args, Elements, Iterable, Kwargs, Simple, Sugared, Undefined
 
@@ -114,6 +115,12 @@ def method_call(
     return found.call(em, span, args, kwargs or {})
 
 
+def _call_function(em: Emission, name: str, matched: Matched, span: Span | None) -> Value:
+    """Call a function of the program, a constant that is made after those of the arguments."""
+    inputs = [em.function_constant(name, span), *matched.inputs]
+    return em.insert(CALL, inputs, matched.returns, span, callee=name).output
+
+
 @dataclass
 class Function(Sugared):
     """A compiled function of the program."""
@@ -124,9 +131,7 @@ class Function(Sugared):
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         _, matched = em.matched([self.signature], args, kwargs, span)
-        callee = {"callee": self.name}
-        node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
-        return Simple(node.output)
+        return Simple(_call_function(em, self.name, matched, span))
 
 
 @dataclass
@@ -139,9 +144,7 @@ class Overloads(Sugared):
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         signatures = [c.signature for c in self.choices]
         at, matched = em.matched(signatures, args, kwargs, span)
-        callee = {"callee": self.choices[at].name}
-        node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
-        return Simple(node.output)
+        return Simple(_call_function(em, self.choices[at].name, matched, span))
 
 
 @dataclass

@@ -376,7 +376,7 @@ class Calls(Subscripts):
         callee = self.sugared(node.args[0])
         rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
         args, kwargs = self.arguments(rest)
-        fork = self.insert(FORK, [], [], span, arguments=[*args, *kwargs.values()])
+        fork = self.insert(FORK, [], [], span)
         body = fork.add_block()
         with self.inside(body):
             if isinstance(callee, Closure):

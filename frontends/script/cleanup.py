@@ -258,7 +258,11 @@ def pool_constants(graph: Draft) -> None:
 
 
 def clean(graph: Draft) -> None:
-    """Run the clean-up on a draft in structured SSA form."""
+    """Run the clean-up on a draft in structured SSA form.
+
+    The body of a fork has it twice, once when it becomes a function and once when that becomes a
+    graph of the fork: each turns the order of the constants round.
+    """
     lower_tuples(graph.block, {})
     drop_dead(graph.block)
     folder = _Folder()

@@ -16,7 +16,7 @@ from .draft import Block, Node, Value
 from .memory import Memory
 
 _SIDE_EFFECTS = frozenset({
-    "prim::Print", draft.RAISE, "aten::warn", "prim::CallFunction", "prim::CallMethod",
+    "prim::Print", draft.RAISE, "aten::warn", draft.CALL, "prim::CallMethod",
     "prim::Enter", "prim::Exit", "aten::wait", "prim::PythonOp", "aten::manual_seed",
     "aten::save", "aten::_assert_async", "aten::backward", "aten::set_grad_enabled",
     "aten::_assert_tensor_metadata", "aten::__interpolate_side_effect", "prim::AddStatValue",

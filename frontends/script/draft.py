@@ -38,6 +38,7 @@ ENTER: Final = "prim::Enter"
 EXIT: Final = "prim::Exit"
 WITH: Final = "prim::With"
 CONSTANT: Final = "prim::Constant"
+CALL: Final = "prim::CallFunction"
 UNINITIALIZED: Final = "prim::Uninitialized"
 
 MAX_TRIPS: Final = 2**63 - 1

@@ -144,7 +144,7 @@ class Expressions(Displays):
 
     def literal(self, node: ast.Constant, span: Span) -> Value:
         value = node.value
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 2**63:
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise self.error(
                 "Integral constant out of range (must fit in a signed 64 bit integer)", span
             )
@@ -201,8 +201,8 @@ class Expressions(Displays):
         match node.op:
             case ast.Not():
                 return self.condition_value(self.condition(node), span)
-            case ast.USub() if self._is_least(node.operand):
-                return self.draft.literal(-(2**63), INT, span)
+            case ast.USub() if (number := self._number_of_text(node.operand)) is not None:
+                return self.literal(ast.Constant(_negated(number)), self.span(node.operand))
             case ast.USub():
                 value = self.expr(node.operand)
                 out = self.operate("__neg__", "aten::neg", [value], span)
@@ -214,9 +214,12 @@ class Expressions(Displays):
                 return self._positive(self.expr(node.operand), span)
         raise NotSupportedError(f"unsupported unary operator: {type(node.op).__name__}", span)
 
-    def _is_least(self, node: ast.expr) -> bool:
-        """Whether a literal behind a minus is that of the least int: in a text both are one."""
-        return not self.text.is_python and isinstance(node, ast.Constant) and node.value == 2**63
+    def _number_of_text(self, node: ast.expr) -> complex | None:
+        """The number behind a minus of a text, where both are one literal."""
+        value = node.value if isinstance(node, ast.Constant) and not self.text.is_python else None
+        if isinstance(value, int | float | complex) and not isinstance(value, bool):
+            return value
+        return None
 
     def _positive(self, value: Value, span: Span) -> Value:
         """`+x`, which TorchScript does not have."""
@@ -297,3 +300,8 @@ def _is_mirrored(operator: str, inputs: list[Value]) -> bool:
     if operator not in MIRRORED or inputs[0].type not in numbers:
         return False
     return isinstance(inputs[1].type, TensorType)
+
+
+def _negated(number: complex) -> complex:
+    """A number of a text behind a minus; an imaginary one has no real part that it would turn."""
+    return complex(0, -number.imag) if isinstance(number, complex) else -number

@@ -170,12 +170,13 @@ class FunctionEmitter(Objects):
         body = fork.blocks.pop()
         graph = draft.Draft()
         inside: dict[Value, Value] = {}
-        for value in _captured(body, _fork_arguments(fork)):
+        for value in _captured(body):
             inside[value] = graph.block.add_param(value.type, value.name)
             fork.inputs.append(value)
         graph.block.nodes = draft.clone_nodes(body.nodes, inside)
         graph.block.outputs = [inside.get(v, v) for v in body.outputs]
-        clean(graph)
+        for _ in range(2):
+            clean(graph)
         name = self.program.unique(f"{self.function_name}.__forked_function")
         formals = tuple(
             Formal(p.name or f"arg{i}", p.type) for i, p in enumerate(graph.block.params)
@@ -277,15 +278,8 @@ def _broadcast_size(node: ast.expr | None) -> int | None:
     return int(found[1]) if found is not None else None
 
 
-def _fork_arguments(fork: Node) -> set[Value]:
-    """The constants among the arguments of a fork: they are captured like other values."""
-    found = fork.attributes.pop("arguments", [])
-    assert isinstance(found, list)
-    return {v for v in found if draft.is_constant(v)}
-
-
-def _captured(body: draft.Block, passed: set[Value]) -> list[Value]:
-    """The values from outside that a block reads; of constants only those in `passed`."""
+def _captured(body: draft.Block) -> list[Value]:
+    """The values from outside that a block reads, numbers that the program writes among them."""
     inside: set[Value] = set()
     found: dict[Value, None] = {}
 
@@ -293,13 +287,13 @@ def _captured(body: draft.Block, passed: set[Value]) -> list[Value]:
         inside.update(block.params)
         for node in block.nodes:
             for value in node.inputs:
-                if value not in inside and (value in passed or not draft.is_constant(value)):
+                if value not in inside:
                     found.setdefault(value)
             for inner in node.blocks:
                 walk(inner)
             inside.update(node.outputs)
         for value in block.outputs:
-            if value not in inside and not draft.is_constant(value):
+            if value not in inside:
                 found.setdefault(value)
 
     walk(body)

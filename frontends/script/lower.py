@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir import Block as OpBlock
 
 from tensorscript.dialects.ts import ops
-from tensorscript.dialects.ts.constants import ValueAttr
+from tensorscript.dialects.ts.constants import FunctionRef, ValueAttr
 from tensorscript.dialects.ts.locations import location, put_in_scope
 from tensorscript.dialects.ts.types import InterfaceType, UnionType
 from tensorscript.dialects.ts.value_names import set_hint
@@ -45,10 +45,6 @@ def _class_types(node: Node) -> list[Attribute]:
     return types
 
 
-def _call(node: Node, inputs: _Inputs) -> Operation:
-    return ops.CallOp(_text(node, "callee"), inputs, _type(node))
-
-
 def _call_method(node: Node, inputs: _Inputs) -> Operation:
     owner = node.attributes.get("owner")
     is_any_of = isinstance(inputs[0].type, UnionType)
@@ -81,7 +77,6 @@ _BUILDERS: dict[str, _Build] = {
     "prim::SetAttr": lambda n, v: ops.SetAttrOp(v[0], _text(n, "name"), v[1]),
     "prim::CreateObject": lambda n, _: ops.CreateObjectOp(_type(n)),
     "prim::Uninitialized": lambda n, _: ops.UninitializedOp(_type(n)),
-    "prim::CallFunction": _call,
     "prim::CallMethod": _call_method,
     "prim::Print": lambda _, v: ops.PrintOp(v),
     "prim::RaiseException": lambda _, v: ops.RaiseOp(v[0], v[1]),
@@ -93,6 +88,10 @@ _BUILDERS: dict[str, _Build] = {
 class _Writer:
     def __init__(self) -> None:
         self.values: dict[Value, SSAValue] = {}
+        self.constants = 0
+        """How many constants there were so far."""
+        self.callees: dict[Value, int] = {}
+        """Constants of functions that are called: how many constants stand before each."""
 
     def inputs(self, values: Sequence[Value]) -> list[SSAValue]:
         return [self.values[v] for v in values]
@@ -115,6 +114,8 @@ class _Writer:
 
     def nodes(self, block: Block, out: OpBlock) -> None:
         for node in block.nodes:
+            if node.kind == draft.CONSTANT and self.is_callee(node.output):
+                continue
             op = self.build(node)
             if node.span is not None:
                 op.location = location(node.span)
@@ -123,7 +124,23 @@ class _Writer:
             out.add_op(op)
             self.outputs(node, op)
 
+    def is_callee(self, constant: Value) -> bool:
+        """Whether a constant is a function that is called: of it only its place is noted."""
+        self.constants += 1
+        if not isinstance(draft.constant_of(constant), FunctionRef):
+            return False
+        self.callees[constant] = self.constants - 1
+        return True
+
+    def call(self, node: Node) -> Operation:
+        callee = node.inputs[0] if node.inputs and node.inputs[0] in self.callees else None
+        inputs = self.inputs(node.inputs if callee is None else node.inputs[1:])
+        before = 0 if callee is None else self.callees[callee]
+        return ops.CallOp(_text(node, "callee"), inputs, _type(node), before)
+
     def build(self, node: Node) -> Operation:
+        if node.kind == draft.CALL:
+            return self.call(node)
         inputs = self.inputs(node.inputs)
         if node.kind == draft.IF:
             true, false = map(self.region, node.blocks)

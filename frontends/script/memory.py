@@ -48,7 +48,7 @@ _TAKE_LISTS = frozenset({
 """Operators that read the elements of a list and keep none."""
 
 _CALLS = frozenset({
-    "prim::CallFunction", "prim::CallMethod", "prim::PythonOp", draft.ENTER, draft.EXIT,
+    draft.CALL, "prim::CallMethod", "prim::PythonOp", draft.ENTER, draft.EXIT,
 })  # fmt: skip
 """Nodes that may write whatever they are given."""
 

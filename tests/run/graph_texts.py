@@ -47,3 +47,15 @@ def places(graph: str) -> list[str]:
             place = _PLACE.search(line)
             out.append(f"{kind[1]} {place[1] if place else ''}")
     return out
+
+
+def renumbered(graph: str) -> list[str]:
+    """The lines without places, values numbered in the order in which each graph makes them."""
+    names: dict[str, str] = {}
+    out = []
+    for line in graph.splitlines():
+        if "graph(" in line:
+            names.clear()
+        plain = re.sub(r" *# .*", "", line)
+        out.append(re.sub(r"%[\w.]+", lambda m: names.setdefault(m[0], f"%{len(names)}"), plain))
+    return out
