@@ -88,6 +88,10 @@ class CompileError(UserError, RuntimeError):
         return "\n" + super().__str__()
 
 
+class ModuleTypeError(CompileError):
+    """A class of modules in place of a type: scripts take instances of them."""
+
+
 class DefaultError(CompileError):
     """A default that a parameter cannot have."""
 

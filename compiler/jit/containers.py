@@ -73,6 +73,7 @@ class ScriptList(_Shared):
     Raises (its methods):
         TypeError: a value is not of the list's element type.
         IndexError: an index out of range.
+        GuardError: a slice is assigned another number of elements.
     """
 
     type: ListType
@@ -93,8 +94,13 @@ class ScriptList(_Shared):
             return ScriptList(self.held[index], self.type)
         return self._python(self.held[index])
 
-    def __setitem__(self, index: int, value: Any) -> None:
-        self.held[index] = self._script(value, self.type.element)
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        if not isinstance(index, slice):
+            self.held[index] = self._script(value, self.type.element)
+            return
+        if len(value) != len(self.held[index]):
+            raise GuardError("Left and right hand size of slice assignment have different sizes")
+        self.held[index] = [self._script(each, self.type.element) for each in value]
 
     def __delitem__(self, index: int) -> None:
         del self.held[index]
@@ -103,7 +109,7 @@ class ScriptList(_Shared):
         return map(self._python, self.held)
 
     def __contains__(self, value: object) -> bool:
-        return value in self.held
+        return self._script(value, self.type.element) in self.held
 
     def append(self, value: Any) -> None:
         self.held.append(self._script(value, self.type.element))
@@ -118,10 +124,10 @@ class ScriptList(_Shared):
         return self._python(self.held.pop(index))
 
     def remove(self, value: Any) -> None:
-        self.held.remove(value)
+        self.held.remove(self._script(value, self.type.element))
 
     def count(self, value: Any) -> int:
-        return int(self.held.count(value))
+        return int(self.held.count(self._script(value, self.type.element)))
 
     def clear(self) -> None:
         self.held.clear()
@@ -132,7 +138,7 @@ class ScriptDict(_Shared):
 
     Raises (its methods):
         TypeError: a key or a value is not of the dict's types.
-        KeyError: there is no such key.
+        KeyError: there is no such key, or what is looked up is of another type than the keys.
     """
 
     type: DictType
@@ -148,20 +154,27 @@ class ScriptDict(_Shared):
         assert isinstance(type_, DictType)
         return cls(to_script(values, type_, Classes()), type_)
 
+    def _asked(self, key: Any) -> Any:
+        """A key that is looked up, as scripts hold it; one of another type is no key."""
+        try:
+            return self._script(key, self.type.key)
+        except TypeError:
+            raise KeyError(key) from None
+
     def __getitem__(self, key: Any) -> Any:
-        return self._python(self.held[key])
+        return self._python(self.held[self._asked(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.held[self._script(key, self.type.key)] = self._script(value, self.type.value)
 
     def __delitem__(self, key: Any) -> None:
-        del self.held[key]
+        del self.held[self._script(key, self.type.key)]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.held)
 
     def __contains__(self, key: object) -> bool:
-        return key in self.held
+        return self._asked(key) in self.held
 
     def keys(self) -> Iterator[Any]:
         return iter(self.held)

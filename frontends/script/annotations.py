@@ -11,7 +11,7 @@ from typing import Protocol
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError
+from tensorscript.base.errors import CompileError, ModuleTypeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import ir_text
@@ -201,7 +201,7 @@ def type_of_syntax(
         case ast.Name() | ast.Attribute():
             found = lookup(node)
             if found is not NOT_FOUND:
-                return type_of_object(found, classes, span)
+                return _named_type(found, node, classes, span)
             name = _dotted(node).removeprefix("torch.")
             if name in NAMES:
                 return NAMES[name]
@@ -211,6 +211,14 @@ def type_of_syntax(
     if (kind := _NO_TYPES.get(type(_spelled(node)))) is not None:
         raise CompileError(f"Expression of type {kind} cannot be used in a type expression", span)
     raise CompileError(f"Unknown type name '{ast.unparse(node)}'", span)
+
+
+def _named_type(found: object, node: ast.expr, classes: ClassTable, span: Span | None) -> Attribute:
+    """The type that a dotted name means."""
+    try:
+        return type_of_object(found, classes, span)
+    except ModuleTypeError:
+        raise CompileError(f"Unknown type name '{_dotted(node)}'", span) from None
 
 
 _NO_TYPES: dict[type[ast.AST], str] = {

@@ -26,6 +26,7 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
+from .annotations import type_of_object
 from .callables import (
     Builtin,
     Deferred,
@@ -205,7 +206,8 @@ class World(LiveClasses):
         """An object that Python calls; one around a function (`lru_cache`) takes what that does."""
         inner = inspect.unwrap(value)
         if not isinstance(inner, types.FunctionType):
-            return PythonValue(self.program, value, type(value).__name__)
+            name = type(value).__name__
+            return PythonValue(self.program, value, name, lambda a: type_of_object(a, self, None))
         call = self.python_call(inner)
         self.program.python_functions[call.name] = value
         return call

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.errors import CompileError, FrontendError, ModuleTypeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.type_text import ir_text
 from tensorscript.dialects.ts.types import (
@@ -76,7 +76,7 @@ class LiveClasses(LiveFunctions):
         if any(base.__name__ == "Module" for base in cls.__mro__[:-1]):
             if known := self._modules_of(cls):
                 return make_union(known)
-            raise CompileError(
+            raise ModuleTypeError(
                 f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an "
                 "instance instead",
                 span,

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, DefaultError
+from tensorscript.base.errors import CompileError, DefaultError, ModuleTypeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import ANY, ClassType
 
@@ -216,8 +216,13 @@ class LiveFunctions(ABC):
             where = source.text.span(places[key]) if key in places else span
             if isinstance(value, str):
                 out[key] = resolver.annotation(ast.parse(value, mode="eval").body, where)
-            else:
+                continue
+            try:
                 out[key] = type_of_object(value, self, where)
+            except ModuleTypeError:  # named as the source names it
+                if key not in places:
+                    raise
+                out[key] = resolver.annotation(places[key], where)
         for key, found in self._observed(fn, source, is_method).items():
             if key not in places and key not in raw:
                 out[key] = type_of_object(found, self, span)

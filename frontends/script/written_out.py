@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.ir import Attribute
+
 from tensorscript.base.dtypes import BY_NAME
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import BOOL, INT, STRING, TENSOR, ListType, TupleType
@@ -101,18 +103,45 @@ def legacy_tensor(name: str) -> LegacyTensor | None:
 
 @dataclass
 class PythonValue(Sugared):
-    """A callable that cannot be compiled; its arguments and its result are tensors."""
+    """A callable that cannot be compiled; what is not annotated in its signature is a tensor.
+
+    Attributes:
+        type_of: the type that an annotation means; None where annotations say nothing.
+    """
 
     kind = "python value"
     program: Program
     target: Callable[..., object]
     name: str
+    type_of: Callable[[object], Attribute] | None = None
 
     def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
-        formals = tuple(Formal(name, TENSOR) for name in self._names(len(args) + len(kwargs)))
-        signature = Signature(self.name, formals, (TENSOR,), ("0",))
+        signature = self._signature(len(args) + len(kwargs))
         self.program.python_functions[self.name] = self.target
         return PythonCall(self.name, signature).call(em, span, args, kwargs)
+
+    def _signature(self, count: int) -> Signature:
+        """The signature for `count` arguments: `*args` are as many as there are."""
+        declared = self._annotated()
+        if self.type_of is None or declared is None:
+            formals = tuple(Formal(name, TENSOR) for name in self._names(count))
+            return Signature(self.name, formals, (TENSOR,), ("0",))
+        typed: list[Formal] = []
+        for param in declared.parameters.values():
+            found = Formal(param.name, _annotation(param.annotation, self.type_of))
+            rest = count - len(typed) if param.kind is param.VAR_POSITIONAL else 1
+            typed += [found] * rest
+        result = _annotation(declared.return_annotation, self.type_of)
+        return Signature(self.name, tuple(typed), (result,), ("0",))
+
+    def _annotated(self) -> inspect.Signature | None:
+        """The signature in Python, where it has annotations."""
+        try:
+            found = inspect.signature(self.target)
+        except (TypeError, ValueError):  # builtins that tell none
+            return None
+        annotations = [found.return_annotation, *(p.annotation for p in found.parameters.values())]
+        return found if any(a is not inspect.Parameter.empty for a in annotations) else None
 
     def _names(self, count: int) -> list[str]:
         """Names of the arguments: those of a `__call__` written in Python, else numbers."""
@@ -120,6 +149,10 @@ class PythonValue(Sugared):
         if inspect.isfunction(call):
             return inspect.getfullargspec(call).args
         return [str(at) for at in range(count)]
+
+
+def _annotation(written: object, type_of: Callable[[object], Attribute]) -> Attribute:
+    return TENSOR if written is inspect.Parameter.empty else type_of(written)
 
 
 @dataclass

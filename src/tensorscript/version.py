@@ -4,6 +4,8 @@ from tensorscript import __version__
 
 cuda = None
 hip = None
+rocm = None
+xpu = None
 debug = False
 
-__all__ = ["__version__", "cuda", "debug", "hip"]
+__all__ = ["__version__", "cuda", "debug", "hip", "rocm", "xpu"]

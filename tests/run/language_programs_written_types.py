@@ -166,4 +166,15 @@ def f(x: int) -> List[str]:
     return [kind(torch.ones([x])), kind([x, x]), kind({"a": x}), kind((x, x)), kind(None)]
 >>> f(2)
 >>> f(0)
+
+=== class_of_modules_is_no_type
+def f(x: nn.Linear):
+    return x
+>>> f(1)
+
+=== class_of_modules_is_no_type_of_elements
+def f(x: int):
+    y: nn.Module = x
+    return y
+>>> f(1)
 """

@@ -29,9 +29,12 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
+import pytorch_autograd
 import pytorch_common
 
+import tensorscript
 from tensorscript import _C, testing
+from tensorscript.compiler.jit.callables import _Callable
 
 SECONDS = 60
 """What a test may take."""
@@ -43,8 +46,21 @@ _NO_EFFECT = (
 )  # fmt: skip
 """What PyTorch's helpers switch around each test, and what TensorScript has nothing of."""
 
+_LACKED = (
+    "optim", "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine",
+    "per_channel_symmetric", "per_channel_affine_float_qparams",
+)  # fmt: skip
+"""What PyTorch's helpers name while they are imported: their lists of modules and optimizers."""
 
-_NOT_IMPORTED = (ImportError, AttributeError, TypeError, NameError, RuntimeError, unittest.SkipTest)
+_NOT_IMPORTED = (
+    AssertionError,
+    ImportError,
+    AttributeError,
+    TypeError,
+    NameError,
+    RuntimeError,
+    unittest.SkipTest,
+)
 
 
 class Absent:
@@ -81,11 +97,16 @@ def module(name: str) -> Any:
     """What `import torch.x` means: ours, a helper of PyTorch's tests, or an absent one."""
     if name == f"{_INTERNAL}.common_utils":
         return pytorch_common
+    if name == "torch.autograd.function":
+        return pytorch_autograd
     if name.startswith(_INTERNAL + "."):
-        return importlib.import_module(name.replace(_INTERNAL, "_internal", 1))
+        try:
+            return importlib.import_module(name.replace(_INTERNAL, "_internal", 1))
+        except _NOT_IMPORTED:
+            return Absent(name)
     try:
         return importlib.import_module(name.replace("torch", "tensorscript", 1))
-    except ImportError:
+    except (ImportError, AttributeError):  # the face may say why it lacks a module
         return Absent(name)
 
 
@@ -219,8 +240,14 @@ def main() -> None:
     warnings.simplefilter("ignore")
     sys.dont_write_bytecode = True
     sys.meta_path.insert(0, _Finder(given.checkout.resolve()))
+    sys.modules["torchvision"] = None  # type: ignore[assignment]  # it would import PyTorch
+    for name in _LACKED:
+        vars(tensorscript).setdefault(name, Absent(f"torch.{name}"))
+    vars(_C).update(has_lapack=True, has_mkldnn=False, has_mkl=False)
+    vars(tensorscript.backends).setdefault("quantized", SimpleNamespace(supported_engines=[]))
     for name in _NO_EFFECT:
         vars(_C).setdefault(name, lambda *_: None)
+    pytorch_common.run_profiled(_Callable)
     helpers = module(f"{_INTERNAL}.jit_utils")
     # Each test has a process of its own, so no classes are left from those before.
     helpers.clear_class_registry = lambda: None
@@ -241,6 +268,7 @@ def _all_files(checkout: Path) -> list[str]:
 def _count(file: str, wanted: str, is_verbose: bool) -> Counter[str]:
     """Run the tests of a file; how many ended how."""
     Absent.is_importing = True
+    tensorscript.set_default_dtype(tensorscript.float32)  # a file before may have set another
     try:
         tests = tests_of(importlib.import_module(file))
     except _NOT_IMPORTED as error:

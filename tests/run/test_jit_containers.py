@@ -89,6 +89,36 @@ def test_values_of_another_type_are_refused() -> None:
         d["zz"]
 
 
+@pytest.mark.parametrize("asked", ["s", 1.0, None])
+def test_a_list_is_asked_for_values_of_its_type_alone(asked: Any) -> None:
+    x: Any = ts.jit.script([1, 2])
+    for ask in (x.__contains__, x.count, x.remove):
+        with pytest.raises(TypeError, match=f"Unable to cast {asked!r} to int"):
+            ask(asked)
+    assert list(x) == [1, 2]
+
+
+def test_keys_of_another_type_are_no_keys() -> None:
+    d: Any = ts.jit.script({1: "a"})
+    for ask in (d.__contains__, d.__getitem__):
+        with pytest.raises(KeyError):
+            ask(1.0)
+    with pytest.raises(TypeError):
+        del d[1.0]
+    assert dict(d.items()) == {1: "a"}
+
+
+def test_a_slice_takes_as_many_elements_as_it_has() -> None:
+    x: Any = ts.jit.script([1, 2, 3])
+    x[:2] = [7, 8]
+    assert list(x) == [7, 8, 3]
+    with pytest.raises(RuntimeError, match="slice assignment have different sizes"):
+        x[:2] = [1]
+    with pytest.raises(TypeError):
+        x[:1] = ["a"]
+    assert list(x) == [7, 8, 3]
+
+
 def test_a_list_of_another_type_does_not_convert() -> None:
     with pytest.raises(GuardError, match="Expected a value of type 'List\\[int\\]'"):
         append(ts.jit.script([1.5]), 1)

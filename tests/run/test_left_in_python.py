@@ -72,3 +72,38 @@ def test_it_is_not_saved() -> None:
 def test_a_variable_without_a_way() -> None:
     with pytest.raises(NotSupportedError, match="needs 'inp:<type>' or 'out:<type>' for 'n'"):
         jit.script(misdeclared)
+
+
+class Described:
+    @jit.ignore  # type: ignore[misc]  # its types are for scripts
+    def __call__(self, *args: Any) -> str:
+        return f"{len(args)} of {type(args[0]).__name__}"
+
+
+class Scaled:
+    def __call__(self, n: int, by: float) -> float:
+        return n * by
+
+
+described, scaled = Described(), Scaled()
+
+
+def called(x: Tensor, n: int) -> Any:
+    return described(x, x) + "!", scaled(n, 0.5) + 1
+
+
+@pytest.mark.parametrize("mode", ["interpreter", "native"])
+def test_annotations_of_an_object_are_the_types_of_its_call(mode: Any) -> None:
+    with jit.executor(mode):
+        function = jit.script(called)
+        text, number = function(ones(2), 3)
+    assert (text, number) == ("2 of Tensor!", 2.5)
+    assert "str = ^Described" in str(function.graph)
+
+
+def test_an_object_refuses_what_its_call_does_not_take() -> None:
+    def refused(x: str) -> float:
+        return scaled(x, 0.5)  # type: ignore[arg-type]  # what is refused
+
+    with pytest.raises(CompileError, match="Expected a value of type 'int' for argument 'n'"):
+        jit.script(refused)
