@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 
+from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.dialects.te.schedule import Schedule
 
@@ -109,13 +110,13 @@ def _blockings(func: FuncOp, best: CPUParameters) -> Blockings | None:
         convolution = as_convolution(product)
         if convolution is not None:
             return _of_convolution(func, convolution, best)
-        return _of_product(product, best)
+        return _of_product(product, all_buffers(func), best)
     attention = recognise_attention(func) if category == "attention" else None
     return None if attention is None else _of_attention(attention, best)
 
 
-def _of_product(product: Product, best: CPUParameters) -> Blockings:
-    own = blocking_for(product, best.vector_bytes)
+def _of_product(product: Product, buffers: dict[str, Buffer], best: CPUParameters) -> Blockings:
+    own = blocking_for(product, buffers, best.vector_bytes)
     now = best.blocking if isinstance(best.blocking, Blocking) else own
     return [
         [replace(now, rows=r, columns=v * now.lanes) for r, v in TILES.get(best.vector_bytes, ())],

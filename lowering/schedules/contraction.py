@@ -50,6 +50,7 @@ from .contraction_plan import (
     Sizes,
     best_plan,
     hides_fetching,
+    is_streamed,
     lines,
     plain_factors,
     scattered_cost,
@@ -70,6 +71,11 @@ from .contraction_tile import (
 
 STEPS_AHEAD = 8
 """Of the depth, in which a line comes from the second cache to the first."""
+PANELS_AHEAD = 2
+"""Panels of columns that are streamed: the line beside the one at hand comes with it by itself."""
+STRIP = 8
+"""Steps of the depth that are packed of each panel of columns in turn: what they lie in is read on
+and on, and a page is not looked up for each line."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
 
@@ -114,6 +120,8 @@ class BlockedProduct:
             self.k if self.single or way == "before" else self.depth_block
             for way in (self.plan.x, self.plan.y)
         )
+        # Lines of columns that are read from afar as they lie are asked for long before.
+        self.streams = self.plan.y == "none" and is_streamed(product, dtype)
         self.packer = RowPacker(
             product.x, product.rows, product.depth, self.buffers, dtype, tile.rows, tile.lanes
         )
@@ -189,11 +197,23 @@ class BlockedProduct:
         return self.pack_panel(var("jq"), const(0), self.first_k, self.depth_extent())
 
     def pack_all_y(self) -> Operation:
+        if self.columns.runs_along:
+            return self._pack_strips()
         if self.columns.is_even:
             panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
             return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
         step = self.columns.step("yp", var("kp"))
         return self.shared_packing("kp", self.k, step, self.n, 8)
+
+    def _pack_strips(self) -> Operation:
+        """Some steps of the depth of every panel after the other."""
+        start = var("strip") * STRIP
+        end = start + STRIP
+        if not divides(self.k, STRIP):
+            end = binary("min", end, self.k)
+        steps = self.columns.steps("yp", var("jp"), start, end)
+        panels = ForOp("jp", self.panels_n, steps)
+        return self.shared_packing("strip", ceil_div(self.k, STRIP), [panels], self.n, 2)
 
     def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         """Fill `yp[slot]` with `depth` steps of a column panel from `first` on."""
@@ -270,6 +290,11 @@ class BlockedProduct:
 
     def _fetch_next(self) -> list[Operation]:
         """The next panel of columns comes into the second cache, row by row."""
+        if self.streams:
+            first = (var("jq") + PANELS_AHEAD) * self.tile.columns
+            k = self.first_k + var("kt")
+            ahead = lines(self.tile.columns, self.dtype)
+            return [PrefetchOp(self.columns.value(first + j, k)) for j in ahead]
         if (
             self.plan.y != "before"
             or not hides_fetching(self.tile, self.dtype)

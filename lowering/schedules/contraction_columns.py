@@ -78,6 +78,15 @@ class ColumnPacker:
             return False
         return self.along.is_even(flat_index(self.buffers[str(memory.value)], memory.args))
 
+    @property
+    def runs_along(self) -> bool:
+        """Memory runs along all columns, not along the depth."""
+        return self.is_even and not self._lies_across()
+
+    def steps(self, name: str, panel: Expr, start: Expr, end: Expr) -> list[Operation]:
+        """Statements that fill `name[panel]` from one step of the depth to another."""
+        return [self._rows(name, panel, panel, "p", const(0), start, end)]
+
     def value(self, column: Expr, k: Expr) -> Expr:
         spots = Spots(self.buffers, ((self.along, column), (self.depth, k)))
         return spots.expression(self.factor)

@@ -25,7 +25,14 @@ from tensorscript.dialects.te.expr import Expr
 
 from ..te.affine import coefficient, flat_index, known
 from .contraction_shape import SUM_DTYPES, Axis, Product, made_of
-from .contraction_tile import FAR_BYTES, Blocking, Tile, block_for
+from .contraction_tile import (
+    FAR_BYTES,
+    MOST_FAR_ROWS,
+    Blocking,
+    Tile,
+    block_for,
+    streamed_block_for,
+)
 
 Packing = Literal["none", "task", "before"]
 
@@ -279,11 +286,39 @@ def plain_factors(
     return frozenset(found)
 
 
-def blocking_for(product: Product, vector_bytes: int, packed: bool = False) -> Blocking:
+def is_far(p: Product, dtype: DType) -> bool:
+    """The second factor, packed or not, does not stay in the second cache."""
+    return (known(p.columns.size) or 0) * (known(p.depth.size) or 0) * dtype.itemsize >= FAR_BYTES
+
+
+def is_streamed(p: Product, dtype: DType) -> bool:
+    """Few rows read what is far, so that they wait for it."""
+    rows = known(p.rows.size)
+    return rows is not None and rows <= MOST_FAR_ROWS and is_far(p, dtype)
+
+
+def blocking_for(
+    product: Product, buffers: dict[str, Buffer], vector_bytes: int, packed: bool = False
+) -> Blocking:
     """The blocking of a product for vectors of so many bytes (64 for AVX-512), of which the second
     factor may be `packed` when the program is compiled."""
     dtype = SUM_DTYPES[product.target.value.dtype]
     rows, columns = product.rows.size, product.columns.size
-    elements = (known(columns) or 0) * (known(product.depth.size) or 0)
-    far = not packed and elements * dtype.itemsize >= FAR_BYTES
+    far = not packed and is_far(product, dtype)
+    streamed = not packed and is_streamed(product, dtype)
+    if streamed and (found := _streamed(product, buffers, dtype, vector_bytes)) is not None:
+        return found
     return block_for(dtype, vector_bytes, rows, columns, far)
+
+
+def _streamed(
+    p: Product, buffers: dict[str, Buffer], dtype: DType, vector_bytes: int
+) -> Blocking | None:
+    """The blocking of a product of few rows that streams its columns; None where these are packed,
+    for they lie across, or lines of few row panels would push each other out of the cache."""
+    rows, lie = known(p.rows.size), Lie.of(p.y, buffers, p.columns, p.depth)
+    if rows is None or lie is None:
+        return None
+    found = streamed_block_for(dtype, vector_bytes, rows, p.columns.size)
+    panels = -(-rows // found.rows)
+    return found if lie.serves_columns(found.depth, panels) else None

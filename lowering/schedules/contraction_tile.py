@@ -46,10 +46,16 @@ MOST_FAR_ROWS = 64
 """Of a product with up to so many rows, whose other factor lies beyond the second cache as it is,
 tiles are lower and wider: longer stretches of memory at a time are worth more than what registers
 save."""
+TALL_ROWS = {64: 28, 32: 12, 16: 12}
+"""Rows of a tile of one vector a row by vector bytes: it goes over what it streams from afar half
+as often as one of two."""
+STREAMED_VECTORS = 4
+"""Of a row of such a tile: lines of several panels have to stay in the second cache."""
 FEW_ROWS = 2
 DEPTH_OF_FEW = 64
 """The same for products of so few rows, which wait for the other factor: there shorter chains of
-additions, whose rounding errors are smaller, cost no time."""
+additions, whose rounding errors are smaller, cost no time. Where columns are streamed, what is
+fetched of them has to stay in the second cache until it is read."""
 BLOCK_BYTES = 280 << 10
 """Of the row panels of a block, so that they stay in the second cache."""
 TASKS = 8
@@ -77,6 +83,11 @@ def _steps(size: int, rows: int) -> float:
     return ceil(size / rows) * (rows + TILE_COST)
 
 
+def _best_rows(size: int, most: int) -> int:
+    """Of a tile, for a product of `size` rows."""
+    return min(range(1, min(most, size) + 1), key=lambda rows: (_steps(size, rows), -rows))
+
+
 def tile_for(
     dtype: DType, vector_bytes: int, size: Expr, most: int = max(TILE_ROWS.values())
 ) -> Tile:
@@ -84,7 +95,7 @@ def tile_for(
     lanes = vector_bytes // dtype.itemsize
     most = min(most, TILE_ROWS.get(vector_bytes, 6))
     have = int(str(size)) if size.is_const else most
-    rows = min(range(1, min(most, have) + 1), key=lambda rows: (_steps(have, rows), -rows))
+    rows = _best_rows(have, most)
     return Tile(rows, lanes * max(VECTORS_PER_ROW, LEAST_SUMS // rows), lanes)
 
 
@@ -119,11 +130,11 @@ def fitted(tile: Tile, columns: Expr) -> Tile:
     return replace(tile, columns=tile.lanes) if saved >= WORTH_FITTING * count else tile
 
 
-def widened(tile: Tile, columns: Expr, registers: int) -> Tile:
+def widened(tile: Tile, columns: Expr, registers: int, most: int = MOST_VECTORS) -> Tile:
     """A tile of few rows with more vectors a row, where registers and columns are left for them."""
     if (count := known(columns)) is None:
         return tile
-    while (wide := 2 * tile.columns) <= MOST_VECTORS * tile.lanes:
+    while (wide := 2 * tile.columns) <= most * tile.lanes:
         vectors = wide // tile.lanes
         padding = -(-count // wide) * wide - count
         if (tile.rows * vectors + min(tile.rows, vectors) + 1 >= registers) or (
@@ -146,7 +157,21 @@ def block_for(
         else tile_for(dtype, vector_bytes, rows)
     )
     tile = widened(fitted(tile, columns), columns, REGISTERS.get(vector_bytes, 16))
-    depth = depth_for(dtype, tile, known(rows))
+    return _blocking(dtype, tile, depth_for(dtype, tile, known(rows)))
+
+
+def streamed_block_for(dtype: DType, vector_bytes: int, rows: int, columns: Expr) -> Blocking:
+    """The same for a product of few rows whose columns are streamed from afar as they lie."""
+    lanes, most = vector_bytes // dtype.itemsize, TALL_ROWS.get(vector_bytes, 12)
+    if rows > TILE_ROWS.get(vector_bytes, 6):
+        tile = Tile(_best_rows(rows, most), lanes, lanes)
+    else:
+        tile = tile_for(dtype, vector_bytes, const(rows))
+        tile = widened(tile, columns, REGISTERS.get(vector_bytes, 16), STREAMED_VECTORS)
+    return _blocking(dtype, tile, DEPTH_OF_FEW)
+
+
+def _blocking(dtype: DType, tile: Tile, depth: int) -> Blocking:
     panels = BLOCK_BYTES // (tile.rows * depth * dtype.itemsize)
     return Blocking(tile.rows, tile.columns, tile.lanes, depth, panels)
 

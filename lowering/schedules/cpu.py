@@ -294,7 +294,7 @@ def _product_step(
     if not worth_blocking(product, parameters.fixed, buffers):
         return None
     constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
-    blocking = parameters.blocking or blocking_for(product, width, constant)
+    blocking = parameters.blocking or blocking_for(product, buffers, width, constant)
     return f"packed {kind}" if constant else kind, *astuple(blocking)
 
 

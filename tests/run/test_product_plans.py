@@ -94,6 +94,19 @@ def test_sides_that_do_not_divide(
     np.testing.assert_allclose(compiled(given, w), wanted, rtol=0, atol=depth * 1e-6)
 
 
+@pytest.mark.parametrize("depth", [1024, 1027, 250])
+@pytest.mark.parametrize("columns", [512, 523])
+def test_columns_are_packed_by_strips(depth: int, columns: int) -> None:
+    """Some steps of the depth of all panels, the last strip shorter."""
+    random = np.random.default_rng(0)
+    x = random.standard_normal((500, depth), "f4")
+    w = random.standard_normal((depth, columns), "f4")
+    compiled = ts.compile(product, (x, w), fallback="error")
+    if depth > 1000:
+        assert f"te.for strip in 0 .. {-(-depth // 8)} parallel" in compiled.ir("scheduled")
+    np.testing.assert_allclose(compiled(x, w), x.astype("f8") @ w, rtol=0, atol=depth * 1e-6)
+
+
 class Weights(ts.nn.Module):
     """A linear layer, whose weights are packed once."""
 

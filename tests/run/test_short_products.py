@@ -11,7 +11,7 @@ import tensorscript as ts
 from tensorscript.backends.target import host
 from tensorscript.base.dtypes import float32
 from tensorscript.dialects.te.expr import const
-from tensorscript.lowering.schedules.contraction_tile import block_for
+from tensorscript.lowering.schedules.contraction_tile import block_for, streamed_block_for
 
 Program = Callable[..., ts.Tensor]
 
@@ -145,3 +145,43 @@ def test_halves_are_summed_in_float32() -> None:
 def test_few_rows_take_wide_tiles(size: tuple[int, int], far: bool, tile: tuple[int, int]) -> None:
     found = block_for(float32, 64, const(size[0]), const(size[1]), far)
     assert (found.rows, found.columns) == tile
+
+
+@pytest.mark.parametrize(
+    ("rows", "tile"),
+    [(3, (3, 64)), (8, (8, 32)), (14, (14, 32)), (16, (16, 16)), (24, (24, 16)), (64, (16, 16))],
+)
+def test_many_rows_stream_columns_once(rows: int, tile: tuple[int, int]) -> None:
+    """One vector a row, so that all rows, or many, take what is read of the columns."""
+    found = streamed_block_for(float32, 64, rows, const(4096))
+    assert (found.rows, found.columns, found.depth) == (*tile, 64)
+
+
+@pytest.mark.parametrize(
+    ("size", "fetched"),
+    [
+        ((16, 1024, 1024), 1), ((24, 700, 1030), 1), ((8, 1030, 700), 2), ((3, 1024, 1024), 4),
+        ((16, 512, 512), 0),  # the second cache has them
+        ((200, 1024, 1024), 0),  # many rows wait for nothing
+    ],
+)  # fmt: skip
+def test_columns_beyond_the_second_cache_are_streamed(
+    size: tuple[int, int, int], fetched: int
+) -> None:
+    """They are read as they lie, and a row's lines are asked for two panels before."""
+    x, y = operands(plain, *size)
+    specs = [ts.TensorSpec(a.shape, ts.float32) for a in (x, y)]
+    target, cpu = "x86_64-unknown-linux-gnu", "x86-64-v4"
+    compiled = ts.compile(plain, specs, target=target, cpu=cpu, fallback="error")
+    assert compiled.ir("scheduled").count("te.prefetch p1.") == fetched
+
+
+@pytest.mark.parametrize("cpu", ["", "x86-64-v3", "x86-64-v2"])
+@pytest.mark.parametrize(
+    "size", [(16, 1024, 1024), (23, 700, 1030), (45, 530, 1000), (5, 999, 601)]
+)
+@pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
+def test_streamed_columns(size: tuple[int, int, int], cpu: str) -> None:
+    x, y = operands(plain, *size)
+    compiled = ts.compile(plain, (x, y), cpu=cpu, fallback="error")
+    np.testing.assert_allclose(compiled(x, y), wanted(plain, x, y), rtol=0, atol=2e-4)
