@@ -17,6 +17,8 @@ import llvmlite.binding as llvm
 from tensorscript.base.dtypes import DType, bfloat16, int16, uint8
 from tensorscript.base.errors import UserError
 
+from .processors import check_processor
+
 Kind = Literal["cpu", "ptx"]
 
 PTX_TRIPLE = "nvptx64-nvidia-cuda"
@@ -243,6 +245,8 @@ def parse(text: str, cpu: str = "") -> Target:
 
 def _named(triple: str, cpu: str) -> Target:
     _target(triple)
+    if cpu:
+        check_processor(triple, cpu)
     generic = cpu or ("x86-64" if triple.startswith("x86_64") else "generic")
     return Target("cpu", triple, generic, "", _CPU_WIDTHS.get(generic, 16))
 

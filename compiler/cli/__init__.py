@@ -168,10 +168,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         report = _COMMANDS[arguments.command][2](arguments, _options(arguments))
     except BrokenPipeError:
         raise  # the reader has enough: nothing to report
-    except (UserError, InternalError, OSError) as error:
+    except (UserError, InternalError, OSError, MemoryError) as error:
         if arguments.debug:
             raise
-        print(f"error: {str(error).lstrip()}", file=sys.stderr)
+        words = "not enough memory. " if isinstance(error, MemoryError) else ""
+        print(f"error: {words}{str(error).lstrip()}", file=sys.stderr)
         return 1
     if arguments.timings:
         print(_timings(report), file=sys.stderr)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -82,7 +83,18 @@ def _from_python(path: Path, name: str) -> Any:
         raise UserError(
             f"{path}:{name} cannot be made without arguments ({needs}): name an instance of it"
         )
-    return found()
+    try:
+        return found()
+    except Exception as error:  # the user's program, which may fail in any way
+        raise UserError(f"cannot make {path}:{name}: {_said(error, path)}") from error
+
+
+def _said(error: Exception, path: Path) -> str:
+    """The error of the user's own code in one line, with its last place in the user's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f.lineno for f in frames if Path(f.filename) == path.resolve()]
+    place = f" ({path.name}, line {own[-1]})" if own else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
 
 
 def _offered(module: ModuleType) -> str:
@@ -114,7 +126,9 @@ def _import_file(path: Path) -> ModuleType:
         sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except (ImportError, SyntaxError) as error:
+    except Exception as error:  # the file is the user's program, which may fail in any way
         sys.modules.pop(path.stem, None) if known is None else None
-        raise UserError(f"cannot import {path}: {error}") from error
+        plain = isinstance(error, ImportError | SyntaxError | UserError)
+        words = str(error) if plain else _said(error, path)
+        raise UserError(f"cannot import {path}: {words}") from error
     return module

@@ -25,7 +25,7 @@ def run_tune(arguments: Namespace, options: CompileOptions) -> Report:
         UserError: a program or target that cannot be tuned, or inputs that do not fit.
         NotCompilable: the program has no native form.
     """
-    if arguments.budget <= 0:
+    if not arguments.budget > 0:  # nor is NaN
         raise UserError("--budget is a positive number of seconds")
     program = open_program(arguments.program, options)
     if not isinstance(program, CompiledFunction):

@@ -145,10 +145,13 @@ def test_spec_that_fits(
         (["dump", "--stage", "o"], "is no text: give -o double.o"),
         (["dump", "--stage", "tg", "--target", "abacus"], "unknown target 'abacus'"),
         (["build", "-o", "m.exe"], "cannot build m.exe"),
+        (["build", "-o", "m.o", "--cpu", "abacus"], "unknown processor 'abacus' for "),
+        (["run", "--input", "9999999999999x9999:f32"], "not enough memory"),
         (["build", "-o", "m.ptx", "--target", "x86_64-unknown-linux-gnu"], "cannot be built"),
         (["build", "-o", "m.o", "--target", "cuda"], "cannot be built as .o"),
         (["run", "-o", "y.csv"], "expected .npz or .npy"),
         (["run", "--threads", "0"], "--threads is a number from 1 to 256"),
+        (["tune", "--budget", "nan"], "--budget is a positive number"),
         (["run", "--size", "N"], "cannot read the size 'N'"),
     ],
 )
@@ -173,6 +176,12 @@ def test_import_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "No module named 'no_such_package'" in refusal(capsys, "run", f"{path}:f")
     path.write_text("def f(:\n")
     assert "invalid syntax" in refusal(capsys, "run", f"{path}:f")
+    path.write_text("x = 1\nraise KeyError('why')\n")
+    told = f"error: cannot import {path}: KeyError: 'why' ({path.name}, line 2)\n"
+    assert refusal(capsys, "run", f"{path}:f") == told
+    path.write_text("class C:\n    def __init__(self):\n        self.x = 1 // 0\n")
+    told = f"cannot make {path}:C: ZeroDivisionError: integer division or modulo by zero"
+    assert f"{told} ({path.name}, line 3)\n" in refusal(capsys, "run", f"{path}:C")
 
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
