@@ -106,7 +106,7 @@ class MixtureSameFamily(Distribution):
                 f"`mixture_distribution.batch_shape` ({chosen}) is not compatible with "
                 f"`component_distribution.batch_shape`({batch[:-1]})"
             )
-        count, components = mixture_distribution.param_shape[-1], batch[-1]
+        count, components = mixture_distribution.logits.shape[-1], batch[-1]
         if count != components:
             raise ValueError(
                 f"`mixture_distribution component` ({count}) does not equal "

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tensorscript.base.dtypes import bool_
+
 from .. import namespace as ts
 
 
@@ -14,19 +16,21 @@ class Constraint:
     """A condition on values.
 
     Attributes:
-        text: as it is shown in errors.
+        text: as it is shown in errors, with places for `bounds`.
         check: values (..., *event) to bools (...), True where the condition holds.
         event_dim: how many dimensions are one value.
         is_discrete: whether the values are whole numbers.
+        bounds: what the text names; read only where it is shown, as a trace warns of that.
     """
 
     text: str
     check: Callable[[Any], Any] = field(compare=False)
     event_dim: int = 0
     is_discrete: bool = False
+    bounds: tuple[Any, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        return self.text
+        return self.text.format(*self.bounds)
 
 
 def _is_lower_cholesky(value: Any) -> Any:
@@ -36,8 +40,12 @@ def _is_lower_cholesky(value: Any) -> Any:
 
 
 def _is_positive_definite(value: Any) -> Any:
+    is_square = value.shape[-2] == value.shape[-1]
+    square = ts.full(value.shape[:-2], is_square, dtype=bool_, device=value.device)
+    if not square.all():
+        return square
     symmetric = ts.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
-    return symmetric & (ts.linalg_cholesky_ex(value)[1] == 0)
+    return ts.linalg_cholesky_ex(value)[1].eq(0) if symmetric.all() else symmetric
 
 
 def independent(base: Constraint, dims: int) -> Constraint:
@@ -47,26 +55,30 @@ def independent(base: Constraint, dims: int) -> Constraint:
         found = base.check(value)
         return found.reshape((*found.shape[: found.dim() - dims], -1)).all(-1)
 
-    text = f"IndependentConstraint({base}, {dims})"
-    return Constraint(text, check, base.event_dim + dims, base.is_discrete)
+    text, rank = "IndependentConstraint({}, {})", base.event_dim + dims
+    return Constraint(text, check, rank, base.is_discrete, (base, dims))
 
 
 def greater_than(bound: Any) -> Constraint:
-    return Constraint(f"GreaterThan(lower_bound={bound})", lambda v: bound < v)
+    return Constraint("GreaterThan(lower_bound={})", lambda v: bound < v, bounds=(bound,))
 
 
 def less_than(bound: Any) -> Constraint:
-    return Constraint(f"LessThan(upper_bound={bound})", lambda v: v < bound)
+    return Constraint("LessThan(upper_bound={})", lambda v: v < bound, bounds=(bound,))
 
 
 def interval(low: Any, high: Any) -> Constraint:
-    text = f"Interval(lower_bound={low}, upper_bound={high})"
-    return Constraint(text, lambda v: (low <= v) & (v <= high))
+    text = "Interval(lower_bound={}, upper_bound={})"
+    return Constraint(text, lambda v: (low <= v) & (v <= high), bounds=(low, high))
 
 
 def integer_interval(low: Any, high: Any) -> Constraint:
-    text = f"IntegerInterval(lower_bound={low}, upper_bound={high})"
-    return Constraint(text, lambda v: (v % 1 == 0) & (low <= v) & (v <= high), is_discrete=True)
+    text = "IntegerInterval(lower_bound={}, upper_bound={})"
+
+    def check(v: Any) -> Any:
+        return (v % 1 == 0) & (low <= v) & (v <= high)
+
+    return Constraint(text, check, is_discrete=True, bounds=(low, high))
 
 
 real = Constraint("Real()", lambda v: v == v)

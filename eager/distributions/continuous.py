@@ -11,9 +11,18 @@ from .. import namespace as ts
 from ..limits import finfo
 from ..size import broadcast_shapes
 from ..tensor import Tensor
+from ..tracing import active_tracer
 from . import constraints
 from .constraints import Constraint
 from .distribution import Distribution, Elementwise
+
+
+def _standard_normal(shape: Sequence[int], like: Tensor) -> Any:
+    """Draws of mean 0 and deviation 1; a trace records an operator that is not in place."""
+    kind = {"dtype": like.dtype, "device": like.device}
+    if active_tracer() is None:
+        return ts.empty(shape, **kind).normal_()
+    return ts.normal(ts.zeros(shape, **kind), ts.ones(shape, **kind))
 
 
 class _LocScale(Elementwise):
@@ -55,12 +64,13 @@ class Normal(_LocScale):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         shape = self._extended_shape(sample_shape)
-        return self.loc + ts.zeros(shape, dtype=self.loc.dtype).normal_() * self.scale
+        return self.loc + _standard_normal(shape, self.loc) * self.scale
 
     def log_prob(self, value: Tensor) -> Any:
         self._check_sample(value)
-        distance = (value - self.loc) ** 2 / (2 * self.variance)
-        return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        variance, log_scale = self.scale**2, self.scale.log()
+        distance = -((value - self.loc) ** 2) / (2 * variance)
+        return distance - log_scale - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Any:
         self._check_sample(value)
@@ -283,7 +293,7 @@ class MultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
         shape = self._extended_shape(sample_shape)
-        drawn = ts.zeros(shape, dtype=self.loc.dtype).normal_()
+        drawn = _standard_normal(shape, self.loc)
         return self.loc + ts.matmul(self.scale_tril, drawn.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from .. import namespace as ts
 from ..limits import finfo
@@ -148,8 +148,9 @@ class Categorical(_ByChance):
             self.probs = given / given.sum(-1, keepdim=True)
         else:
             self.logits = given - given.logsumexp(dim=-1, keepdim=True)
-        self._num_events = self._param.size(-1)
-        super().__init__(self._param.size()[:-1], validate_args=validate_args)
+        self._num_events = self._param.size()[-1]
+        batch = self._param.size()[:-1] if self._param.dim() > 1 else ()
+        super().__init__(batch, validate_args=validate_args)
 
     def _probs_of_logits(self) -> Any:
         return F.softmax(self.__dict__["logits"], dim=-1)
@@ -191,19 +192,36 @@ class Categorical(_ByChance):
         return self._enumerated(ts.arange(self._num_events), expand)
 
 
-class OneHotCategorical(Categorical):
+class OneHotCategorical(Distribution):
     """As Categorical, the choice as a vector with one 1."""
 
+    has_enumerate_support = True
+    arg_constraints = Categorical.arg_constraints
     support = constraints.one_hot
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        super().__init__(probs, logits, validate_args)
-        self._event_shape = Size((self._num_events,))
+        self._choice = Categorical(probs, logits)
+        event = self._choice.param_shape[-1:]
+        super().__init__(self._choice.batch_shape, event, validate_args=validate_args)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        made = super().expand(batch_shape)
+        made._choice = self._choice.expand(batch_shape)
+        return made
+
+    @property
+    def probs(self) -> Any:
+        return self._choice.probs
+
+    @property
+    def logits(self) -> Any:
+        return self._choice.logits
+
+    @property
+    def param_shape(self) -> Size:
+        return self._choice.param_shape
 
     @property
     def mean(self) -> Any:
@@ -215,20 +233,24 @@ class OneHotCategorical(Categorical):
 
     @property
     def mode(self) -> Any:
-        return F.one_hot(self.probs.argmax(dim=-1), self._num_events).to(self.probs)
+        probs = self.probs
+        return F.one_hot(probs.argmax(dim=-1), probs.shape[-1]).to(probs)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Any:
-        chosen = Categorical(self.probs, validate_args=False).sample(sample_shape)
-        return F.one_hot(chosen, self._num_events).to(self.probs)
+        probs, n = self.probs, self._choice._num_events
+        return F.one_hot(self._choice.sample(sample_shape), n).to(probs)
 
     def log_prob(self, value: Tensor) -> Any:
         self._check_sample(value)
-        chosen = Categorical(logits=self.logits, validate_args=False)
-        return chosen.log_prob(value.max(-1)[1])
+        return self._choice.log_prob(value.max(-1)[1])
+
+    def entropy(self) -> Any:
+        return self._choice.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        n, batch = self._num_events, self._batch_shape
-        values = ts.eye(n, dtype=self._param.dtype).view((n,) + (1,) * len(batch) + (n,))
+        n, batch = self._event_shape[0], self._batch_shape
+        values = ts.eye(n, dtype=self._choice._param.dtype)
+        values = values.view((n,) + (1,) * len(batch) + (n,))
         return values.expand((n, *batch, n)) if expand else values
 
 

@@ -61,11 +61,11 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             for name, constraint in self.arg_constraints.items():
-                if name in self.__dict__:
+                if name in self.__dict__ or hasattr(type(self), name):
                     self._check_parameter(name, constraint)
 
     def _check_parameter(self, name: str, constraint: Constraint) -> None:
-        value = self.__dict__[name]
+        value = getattr(self, name)
         if not ts._is_all_true(constraint.check(value)):
             raise ValueError(
                 f"Expected parameter {name} ({type(value).__name__} of shape "

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from .. import namespace as ts
+from ..data import as_tensor
 from ..limits import finfo
 from ..nn import functional as F
 from ..tensor import Tensor
 from . import constraints
-from .distribution import Distribution, Elementwise
+from .distribution import Distribution, Elementwise, broadcast_all
 
 
 class Gamma(Elementwise):
@@ -47,6 +48,7 @@ class Gamma(Elementwise):
         return drawn.clamp(min=finfo(drawn.dtype).tiny)
 
     def log_prob(self, value: Tensor) -> Any:
+        value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         self._check_sample(value)
         return (
             ts.xlogy(self.concentration, self.rate) + ts.xlogy(self.concentration - 1, value)
@@ -115,30 +117,34 @@ class Dirichlet(Distribution):
         )  # fmt: skip
 
 
-class Beta(Elementwise):
-    """The beta distribution over [0, 1]."""
+class Beta(Distribution):
+    """The beta distribution over [0, 1]: the first coordinate of a Dirichlet one over two."""
 
-    parameters = ("concentration1", "concentration0")
     has_rsample = True
     arg_constraints = MappingProxyType(
         {"concentration1": constraints.positive, "concentration0": constraints.positive}
     )
     support = constraints.unit_interval
-    concentration1: Tensor
-    concentration0: Tensor
 
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
-        super().__init__((concentration1, concentration0), validate_args)
+        first, second = broadcast_all(concentration1, concentration0)
+        self._of_both = Dirichlet(ts.stack([first, second], -1), validate_args)
+        super().__init__(self._of_both.batch_shape, validate_args=validate_args)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        made = super().expand(batch_shape)
+        made._of_both = self._of_both.expand(batch_shape)
+        return made
 
     @property
-    def _of_both(self) -> Dirichlet:
-        both = ts.stack([self.concentration1, self.concentration0], -1)
-        return Dirichlet(both, validate_args=False)
+    def concentration1(self) -> Any:
+        return self._of_both.concentration[..., 0]
+
+    @property
+    def concentration0(self) -> Any:
+        return self._of_both.concentration[..., 1]
 
     @property
     def mean(self) -> Any:

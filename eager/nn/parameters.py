@@ -14,7 +14,7 @@ from .parameter import Parameter
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters, in order."""
-    found: Tensor = ts.cat([p.reshape(-1) for p in parameters])
+    found: Tensor = ts.cat([p.view(-1) for p in parameters])
     return found
 
 

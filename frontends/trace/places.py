@@ -14,9 +14,9 @@ from tensorscript.base.source import Source, Span
 from tensorscript.eager.storage import TensorBase
 
 _HOME = str(Path(__file__).parents[2])
-_LIBRARY = f"{_HOME}/eager/nn/"
+_LIBRARY = f"{_HOME}/eager/nn/", f"{_HOME}/eager/distributions/"
 """Python code of the library that a trace sees through, as it sees through a user's functions."""
-_FACES = f"{_LIBRARY}functional.py", frozenset({"run", "scaled_dot_product_attention"})
+_FACES = f"{_LIBRARY[0]}functional.py", frozenset({"run", "scaled_dot_product_attention"})
 """Functions among them that are built-in in PyTorch: a trace does not see them."""
 _COMPOSITES = {
     f"{_HOME}/eager/composites.py": frozenset({"stft"}),

@@ -17,7 +17,8 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
 torch = pytest.importorskip("torch")
 programs = pytest.importorskip("trace_warning_programs")
 texts = pytest.importorskip("trace_text_programs")
-PROGRAMS = programs.PROGRAMS | texts.PROGRAMS
+calls = pytest.importorskip("trace_library_programs")
+PROGRAMS = programs.PROGRAMS | texts.PROGRAMS | calls.PROGRAMS
 PRINTING = (torch._tensor_str, importlib.import_module("tensorscript.eager.printing"))
 
 

@@ -33,11 +33,13 @@ def _input(t: Any, shape: str) -> Any:
 
 
 def function(text: str, *shapes: str) -> Program:
-    """An expression of the inputs `x`, `y`, `z`, of the library `t`, of `F` and `rnn`."""
+    """An expression of the inputs `x`, `y`, `z`, of the library `t`, of `F`, `rnn` and
+    `dist`."""
 
     def program(t: Any) -> tuple[Any, tuple[Any, ...]]:
         names = ("x", "y", "z")[: len(shapes)]
         scope = {"__name__": __name__, "t": t, "F": t.nn.functional, "rnn": t.nn.utils.rnn}
+        scope |= {"dist": t.distributions}
         made = eval(f"lambda {', '.join(names)}: {text}", scope)
         return made, tuple(_input(t, shape) for shape in shapes)
 

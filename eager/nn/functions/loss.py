@@ -117,7 +117,7 @@ def huber_loss(
         return ts.huber_loss(input, target, reduction_code(reduction), delta)
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
-    return reduced(weight * ts.huber_loss(input, target, 0, delta), reduction)
+    return reduced(ts.huber_loss(input, target, 0, delta) * weight, reduction)
 
 
 def kl_div(
