@@ -5,7 +5,7 @@ for each head and block of queries (parallel):
     for each block of keys (no further than a causal mask lets the queries see):
         pack K into panels kp[j / NR][r][NR], V into panels vp[d / NV][j][NV] (unless V is dense)
         for each panel of MR queries:
-            sc[MR][keys]  = panel of Q times kp                       (tiles in registers)
+            sc[MR][keys]  = rows of Q times kp                        (tiles in registers)
             m' = max(m, max sc);  sc = 2^((sc - m') f);  c = 2^((m - m') f);  l = l * c + sum sc
                                                     (all rows at once: `attention_rows.py`)
             acc[MR][NV]   = acc * c + sc times vp                     (tiles in registers)
@@ -19,8 +19,8 @@ from one to the next, and the second product's tile is scaled and stored straigh
 What scales the scores alone waits until their maximum was subtracted: f is that and log2(e). The
 maxima leave NaN out, which the powers and so the sums of their rows have anyway.
 
-Rows beyond the last query repeat it, and are not stored; keys beyond the last one are zeros that
-the softmax does not reach.
+Where the queries of a panel are, and where they are read, is in `attention_queries.py`. Keys beyond
+the last one are zeros that the softmax does not reach.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from tensorscript.dialects.te.rewriting import replace_loads, substitute
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map, vectorize_reduction
+from .attention_queries import Queries
 from .attention_rows import PartsOfRows
 from .attention_shape import Attention, scale_of
 from .attention_tile import UNKNOWN_KEYS, AttentionBlocking
@@ -106,7 +107,8 @@ class _Tiled:
         # What is always 0 or the same is no name, so that the ranges of loops are known.
         self.block = const(0) if self.blocks.is_int(1) else var("qb")
         self.start = const(0) if self.single else var("kb") * self.block_keys
-        self.first = self.block * self.block_rows + var("ip") * self.tile.rows
+        self.queries = Queries(a, self.buffers, self.dtype, blocking)
+        self.naming, self.first = _named("first", self.queries.first(self.block, var("ip")))
 
     def _values_are_dense(self) -> bool:
         """The rows of V are whole panels, one behind the other: packing would only copy them."""
@@ -139,7 +141,7 @@ class _Tiled:
         body: Statements = [*lets]
         body += [AllocOp(make_buffer(n, self.dtype, s), "stack") for n, s in frame.items()]
         body += self.parts.frame()
-        inner = [*self._pack(), ForOp("ip", self._panels(), self._panel())]
+        inner = [*self._pack(), ForOp("ip", self.queries.panels(self.block), self._panel())]
         if self.single:
             body += inner
         else:
@@ -147,10 +149,6 @@ class _Tiled:
         work = self.block_rows * (known(self.keys) or UNKNOWN_KEYS) * (self.depth + self.width)
         total = mul(a.batch.size, self.blocks)
         return [ForOp("task", total, body, "parallel", grain=max(1, TASK_WORK // work))]
-
-    def _panels(self) -> Expr:
-        left = ceil_div(self.n - self.block * self.block_rows, self.tile.rows)
-        return binary("min", const(self.most_panels), left)
 
     @property
     def most_panels(self) -> int:
@@ -203,15 +201,6 @@ class _Tiled:
         across = ForOp("dp", self.value_panels, [lanes], "unroll")
         return [*lets, panels, ForOp("jk", held, [across])]
 
-    def _pack_queries(self) -> Statements:
-        """The panel's rows, converted and side by side."""
-        row = binary("min", self.first + var("iw"), self.n - 1)
-        value = substitute(self.a.q, {self.row: row, self.a.depth.names[0]: var("rw")})
-        loop = ForOp("rw", self.depth, [StoreOp("qp", [var("iw"), var("rw")], value)])
-        copy = vectorize_map(loop, min(2 * self.lanes, max(4, self.depth)))
-        queries = make_buffer("qp", self.dtype, (self.tile.rows, self.depth))
-        return [AllocOp(queries, "stack"), ForOp("iw", self.tile.rows, copy)]
-
     # --- one panel of queries ---------------------------------------------------------------------
 
     def _panel(self) -> Statements:
@@ -221,7 +210,7 @@ class _Tiled:
         lets, seen = _named("seen", self._keys_here(self.first + (rows - 1)))
         work: Statements = [
             *(AllocOp(make_buffer(n, self.dtype, s), "stack") for n, s in frame.items()),
-            *self._pack_queries(),
+            *self.queries.pack(self.first),
             ForOp("jq", ceil_div(seen, self.tile.columns), self._scores()),
             ForOp("im", rows, self._maxima(seen)),
             *self.parts.finish("m", "greater", self._peak),
@@ -230,18 +219,18 @@ class _Tiled:
             ForOp("dq", self.value_panels, self._values(seen)),
         ]
         if self.single or self.visible is None:
-            return [*lets, *work]
-        return [*lets, IfOp(seen > 0, work)]
+            return [*self.naming, *lets, *work]
+        return [*self.naming, *lets, IfOp(seen > 0, work)]
 
     def _tile(self, suffix: str, columns: int, inner: Statements) -> Operation:
         """A loop over a register tile, rows unrolled and columns as vectors."""
         lanes = ForOp(f"j{suffix}", columns, inner, "vector")
         return ForOp(f"i{suffix}", self.tile.rows, [lanes], "unroll")
 
-    def _product(self, tile: str, columns: int, x: str, y: Expr, depth: Expr) -> Operation:
-        """tile[i, j] += x[i, k] * y over k < depth, in which y stands at (k, j)."""
-        i, k = var(f"i{tile}k"), var(f"k{tile}")
-        step = UpdateOp(tile, [i, var(f"j{tile}k")], "add", load(x, [i, k], self.dtype) * y)
+    def _product(self, tile: str, columns: int, x: Expr, y: Expr, depth: Expr) -> Operation:
+        """tile[i, j] += x * y over k < depth, in which x stands at (i, k) and y at (k, j)."""
+        place = [var(f"i{tile}k"), var(f"j{tile}k")]
+        step = UpdateOp(tile, place, "add", x * y)
         outer = self._tile(f"{tile}k", columns, [step])
         return ForOp(f"k{tile}", depth, [outer], reduction=True)
 
@@ -250,10 +239,11 @@ class _Tiled:
         place = [var("is3"), var("jq") * columns + var("js3")]
         done = load("st", [var("is3"), var("js3")], self.dtype)
         keys = load("kp", [var("jq"), var("kst"), var("jstk")], self.dtype)
+        queries = self.queries.at(self.first, var("istk"), var("kst"))
         return [
             AllocOp(make_buffer("st", self.dtype, (self.tile.rows, columns)), "reg"),
             self._tile("s0", columns, [StoreOp("st", [var("is0"), var("js0")], zero)]),
-            self._product("st", columns, "qp", keys, const(self.depth)),
+            self._product("st", columns, queries, keys, const(self.depth)),
             self._tile("s3", columns, [StoreOp("sc", place, done)]),
         ]
 
@@ -267,7 +257,7 @@ class _Tiled:
         score = load("sc", [i, j], dtype)
         body: Statements = [UpdateOp("parts", [i], "greater", score)]
         if self.score is not None:
-            row = binary("min", self.first + i, self.n - 1)
+            row = self.queries.row(self.first, i)
             mapped = substitute(self.score, {self.row: row, self.key: self.start + j})
             value = replace_loads(mapped, lambda n: score if n.value == self.a.scores else None)
             body = [
@@ -320,6 +310,7 @@ class _Tiled:
         start: Expr = const(0, dtype)
         if not self.single:
             start = load("acc", self._place("v0"), dtype) * load("scale", [var("iv0")], dtype)
+        powers = load("sc", [var("ivtk"), var("kvt")], dtype)
         values = load("vp", [var("dq"), var("kvt"), var("jvtk")], dtype)
         if self.dense_values:
             values = self._value_at(var("kvt"), var("dq") * columns + var("jvtk"))
@@ -327,7 +318,7 @@ class _Tiled:
         return [
             AllocOp(make_buffer("vt", dtype, (self.tile.rows, columns)), "reg"),
             self._tile("v0", columns, [StoreOp("vt", [var("iv0"), var("jv0")], start)]),
-            self._product("vt", columns, "sc", values, seen),
+            self._product("vt", columns, powers, values, seen),
             self._store(done) if self.single
             else self._tile("v3", columns, [StoreOp("acc", self._place("v3"), done)]),
         ]  # fmt: skip
@@ -356,23 +347,23 @@ class _Tiled:
         if self.width % self.columns:
             body = [IfOp(d < self.width, body)]
         rows: Statements = [ForOp("jv3", self.columns, body, "vector")]
-        size = known(self.n)
-        if size is None or size % self.tile.rows:
+        if not self.queries.are_whole:
             rows = [IfOp(row < self.n, rows)]
         return ForOp("iv3", self.tile.rows, rows, "unroll")
 
     def _finish(self) -> Operation:
         """The sums over all blocks of keys, scaled, a row at a time."""
         panel, within, d = var("io"), var("iw2"), var("do")
-        local = panel * self.tile.rows + within
-        first = self.block * self.block_rows
-        value = load("acc", [local, d], self.dtype)
-        store = self._result(first + local, d, value, var("by", self.dtype))
+        lets, first = _named("first2", self.queries.first(self.block, panel))
+        value = load("acc", [panel * self.tile.rows + within, d], self.dtype)
+        store = self._result(first + within, d, value, var("by", self.dtype))
         copy = vectorize_map(ForOp("do", self.width, [store]), 2 * self.lanes)
         by = LetOp("by", self._inverse(load("sums", [panel, within], self.dtype)))
-        left = self.n - first - panel * self.tile.rows
-        rows = ForOp("iw2", binary("min", const(self.tile.rows), left), [by, *copy])
-        return ForOp("io", self._panels(), [rows])
+        count: Expr = const(self.tile.rows)
+        if not self.queries.are_whole:
+            count = binary("min", count, self.n - first)
+        rows = ForOp("iw2", count, [by, *copy])
+        return ForOp("io", self.queries.panels(self.block), [*lets, rows])
 
 
 def tiled_attention(func: FuncOp, a: Attention, *blocking: int) -> list[Operation]:

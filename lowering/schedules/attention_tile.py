@@ -10,7 +10,7 @@ from ..te.affine import known
 from .attention_shape import Attention
 from .contraction_tile import Tile, tile_for
 
-QUERY_BLOCK = 384
+QUERY_BLOCK = 512
 """Queries that share the packed keys and values of a block."""
 SMALL_QUERY_BLOCK = 64
 """The same where there are few heads, so that every thread has some."""
