@@ -25,6 +25,8 @@ PTX_TRIPLE = "nvptx64-nvidia-cuda"
 PTX_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 DEFAULT_ARCH = "sm_90"
 LAST_CACHE = 32 << 20
+FIRST_CACHE = 48 << 10
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _SHARE = 16 << 20
 """Bytes of the last cache that a processor may count on: AMD's complexes hold 4 to 16 for each."""
 _SHARE_OF_MESH = 6 << 20
@@ -66,6 +68,7 @@ class Target:
         features: LLVM's feature string ("" for the CPU's own).
         vector_bytes: width of the widest vector register that pays off (16 where not known).
         last_cache: bytes of the largest cache, which processors share (a guess where not known).
+        first_cache: bytes of the cache of data next to a processor (a guess where not known).
         emulate: for PTX, run in the emulator rather than on a GPU.
     """
 
@@ -76,6 +79,7 @@ class Target:
     vector_bytes: int = 16
     emulate: bool = False
     last_cache: int = LAST_CACHE
+    first_cache: int = FIRST_CACHE
 
     @property
     def is_ptx(self) -> bool:
@@ -97,7 +101,8 @@ class Target:
     @property
     def key(self) -> str:
         """Part of a cache key: everything that changes the generated code."""
-        return f"{self.triple};{self.cpu};{self.features};{self.vector_bytes};{self.last_cache}"
+        caches = f"{self.last_cache};{self.first_cache}"
+        return f"{self.triple};{self.cpu};{self.features};{self.vector_bytes};{caches}"
 
     @property
     def groups(self) -> frozenset[DType]:
@@ -170,20 +175,35 @@ def _vector_bytes(triple: str, features: dict[str, bool]) -> int:
     return 32 if features.get("avx2") else 16
 
 
-def last_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache"), cpu: str = "") -> int:
+def last_cache(folder: Path = _CACHES, cpu: str = "") -> int:
     """Bytes that this machine's processors may expect of its largest cache, as Linux tells it
     ("32768K", shared by "0-7,16-23"). A virtual machine of few processors is shown all of a cache
     that its host's other tenants fill as well: no more counts than `_SHARE` for each processor."""
-    units = {"K": 1 << 10, "M": 1 << 20}
     share = _SHARE_OF_MESH if cpu in _MESHES else _SHARE
     sizes = [LAST_CACHE] if not folder.is_dir() else [0]
     for file in folder.glob("index*/size"):
-        text = file.read_text().strip()
-        if text[:-1].isdigit():
-            size = int(text[:-1]) * units.get(text[-1], 0)
+        if size := _size(file):
             sharing = file.with_name("shared_cpu_list")
             sizes.append(min(size, share * _count(sharing)) if sharing.is_file() else size)
     return max(sizes) or LAST_CACHE
+
+
+def first_cache(folder: Path = _CACHES) -> int:
+    """Bytes of the cache of data that a processor of this machine reads first."""
+    for level in folder.glob("index*/level"):
+        kind = level.with_name("type")
+        if level.read_text().strip() == "1" and kind.is_file():
+            size = level.with_name("size")
+            if kind.read_text().strip() in ("Data", "Unified") and size.is_file():
+                return _size(size) or FIRST_CACHE
+    return FIRST_CACHE
+
+
+def _size(file: Path) -> int:
+    """The bytes that a file of Linux names ("32768K"), 0 if it does not."""
+    text = file.read_text().strip()
+    units = {"K": 1 << 10, "M": 1 << 20}
+    return int(text[:-1]) * units.get(text[-1], 0) if text[:-1].isdigit() else 0
 
 
 def _count(file: Path) -> int:
@@ -200,7 +220,8 @@ def host() -> Target:
     found = llvm.get_host_cpu_features()
     width = _vector_bytes(triple, dict(found))
     name, features = llvm.get_host_cpu_name(), found.flatten()
-    return Target("cpu", triple, name, features, width, last_cache=last_cache(cpu=name))
+    last, first = last_cache(cpu=name), first_cache()
+    return Target("cpu", triple, name, features, width, last_cache=last, first_cache=first)
 
 
 # What a processor name alone promises; any other is taken at its architecture's baseline.

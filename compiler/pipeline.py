@@ -123,8 +123,9 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     else:
         groups = target.exact_groups if options.strict else target.groups
         machine = CPUParameters(
-            target.vector_bytes, groups=groups, last_cache=target.last_cache, checked=options.verify
-        )
+            target.vector_bytes, groups=groups, last_cache=target.last_cache,
+            first_cache=target.first_cache, checked=options.verify,
+        )  # fmt: skip
         schedule_cpu(module, machine)
     return module
 

@@ -170,7 +170,9 @@ class Tuner:
         self._fixed = late.constant_arguments(self.module)
         self._handed_out = late.handed_out(self.module)
         target = targets.parse(self.options.target, self.options.cpu)
-        self._machine = late.CPUParameters(target.vector_bytes, last_cache=target.last_cache)
+        self._machine = late.CPUParameters(
+            target.vector_bytes, last_cache=target.last_cache, first_cache=target.first_cache
+        )
         self._start = self.clock()
 
     def run(self) -> list[Tuned]:

@@ -41,7 +41,7 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
-from ..te.lanes import vectorize_map, vectorize_reduction
+from ..te.lanes import vectorize_map
 from .attention_queries import Queries
 from .attention_rows import PartsOfRows
 from .attention_shape import Attention, scale_of
@@ -255,7 +255,7 @@ class _Tiled:
         """The scores of one row mapped, and their maximum in parts."""
         dtype, i, j = self.dtype, var("im"), var("jm")
         score = load("sc", [i, j], dtype)
-        body: Statements = [UpdateOp("parts", [i], "greater", score)]
+        body: Statements = [UpdateOp("whole", [], "greater", score)]
         if self.score is not None:
             row = self.queries.row(self.first, i)
             mapped = substitute(self.score, {self.row: row, self.key: self.start + j})
@@ -263,9 +263,9 @@ class _Tiled:
             body = [
                 LetOp("score", value),
                 StoreOp("sc", [i, j], var("score", dtype)),
-                UpdateOp("parts", [i], "greater", var("score", dtype)),
+                UpdateOp("whole", [], "greater", var("score", dtype)),
             ]
-        return vectorize_reduction(ForOp("jm", seen, body), 2 * self.lanes, self.lanes)
+        return self.parts.reduced(ForOp("jm", seen, body), i, 2 * self.lanes)
 
     def _peak(self, row: Expr, most: Expr) -> Statements:
         """A row's maximum over all keys so far, a number also where it sees none."""
@@ -281,11 +281,11 @@ class _Tiled:
         powers: Statements = [
             LetOp("power", self._power(load("sc", [i, j], dtype), var("high", dtype))),
             StoreOp("sc", [i, j], var("power", dtype)),
-            UpdateOp("parts", [i], "add", var("power", dtype)),
+            UpdateOp("whole", [], "add", var("power", dtype)),
         ]
         return [
             LetOp("high", load("peaks", [i], dtype)),
-            *vectorize_reduction(ForOp("je", seen, powers), self.powers, self.lanes),
+            *self.parts.reduced(ForOp("je", seen, powers), i, self.powers),
         ]
 
     def _scale(self, row: Expr, part: Expr) -> Statements:

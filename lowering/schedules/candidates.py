@@ -144,7 +144,7 @@ def _of_convolution(func: FuncOp, form: Convolution, best: CPUParameters) -> Blo
 
 
 def _of_attention(form: Attention, best: CPUParameters) -> Blockings:
-    own = attention_blocking(form, best.vector_bytes)
+    own = attention_blocking(form, best.vector_bytes, best.first_cache)
     now = best.blocking if isinstance(best.blocking, AttentionBlocking) else own
     shapes = TILES.get(best.vector_bytes, ())
     tiles = [(rows, vectors * now.lanes) for rows, vectors in shapes if not vectors & (vectors - 1)]

@@ -313,7 +313,9 @@ def _product_kernel(
 
 def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None:
     if (form := recognise_attention(scheduler.func)) is not None:
-        blocking = parameters.blocking or attention_blocking(form, parameters.vector_bytes)
+        blocking = parameters.blocking or attention_blocking(
+            form, parameters.vector_bytes, parameters.first_cache
+        )
         _tensorize(scheduler, "attention", *astuple(blocking))
     else:
         _schedule_rows(scheduler, parameters)

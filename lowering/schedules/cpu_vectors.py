@@ -33,6 +33,7 @@ class CPUParameters:
         fixed: parameters of the kernel at hand that every call passes a constant for.
         handed_out: results of the kernel at hand that every call hands to the program's caller.
         last_cache: bytes of the cache that all processors share.
+        first_cache: bytes of the cache of data next to a processor.
         groups: dtypes of which the machine multiplies and adds all that 32 bits hold in one
             instruction; uint8 by int8.
         checked: have the steps checked, which are legal by construction.
@@ -48,6 +49,7 @@ class CPUParameters:
     fixed: frozenset[str] = frozenset()
     handed_out: frozenset[str] = frozenset()
     last_cache: int = 32 << 20
+    first_cache: int = 48 << 10
     groups: frozenset[DType] = frozenset()
     checked: bool = False
     registers: int | None = None

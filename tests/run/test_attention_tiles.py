@@ -11,6 +11,8 @@ import pytest
 import tensorscript as ts
 from tensorscript.backends.target import host
 from tensorscript.dialects.te.schedule import ScheduleError
+from tensorscript.lowering.schedules.attention_shape import recognise_attention
+from tensorscript.lowering.schedules.attention_tile import attention_blocking
 
 F = ts.nn.functional
 
@@ -108,7 +110,14 @@ def test_keys_of_a_block_fill_half_of_the_second_cache(keys: int, width: int, bl
     assert (f"te.for kb in 0 .. {blocks}" in scheduled) == (blocks > 1)
 
 
-BLOCKINGS = [(5, 32, 16, 15, 64), (2, 16, 8, 4, 32), (9, 8, 4, 45, 800), (1, 64, 16, 7, 128)]
+BLOCKINGS = [
+    (4, 64, 16, 48, 128),
+    (7, 32, 16, 49, 96),
+    (5, 32, 16, 15, 64),
+    (2, 16, 8, 4, 32),
+    (9, 8, 4, 45, 800),
+    (1, 64, 16, 7, 128),
+]
 
 
 @pytest.mark.parametrize("blocking", BLOCKINGS)
@@ -123,6 +132,66 @@ def test_the_blocking_is_the_step_s(
     compiled = ts.compile(program, (q, k, v), schedule=schedule, cache=False)
     bias = triangle(50, 90) if program is causal else None
     np.testing.assert_allclose(compiled(q, k, v), reference(q, k, v, bias), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "width", "small", "large"),
+    [
+        (128, 128, 64, (4, 64), (13, 32)),
+        (512, 512, 128, (4, 64), (14, 32)),
+        (512, 197, 64, (14, 32), (14, 32)),  # 59 keys of padding
+        (512, 512, 32, (14, 32), (14, 32)),
+        (8, 128, 64, (4, 64), (8, 32)),
+    ],
+)
+def test_small_first_caches_take_low_tiles(
+    queries: int, keys: int, width: int, small: tuple[int, int], large: tuple[int, int]
+) -> None:
+    kernel = ts.schedule(plain, operands((8, queries, keys, width, width))).kernel
+    form = recognise_attention(kernel._scheduler.func)  # what the scheduler itself looks at
+    assert form is not None
+    for bytes_of_cache, wanted in ((32 << 10, small), (48 << 10, large)):
+        found = attention_blocking(form, 64, bytes_of_cache)
+        assert (found.rows, found.columns) == wanted
+        assert found.queries % found.rows == 0 and found.keys % found.columns == 0
+
+
+@pytest.mark.parametrize(
+    ("heads", "width", "in_place"),
+    [(2, 24, True), (16, 64, False), (12, 64, True), (32, 64, False)],
+)
+def test_queries_are_read_where_they_lie(heads: int, width: int, in_place: bool) -> None:
+    """Of several heads in a row, rows lie heads * width apart: not in few sets of a cache."""
+    random = np.random.default_rng(heads)
+    arrays = [random.standard_normal((40, heads, width)).astype("f4") for _ in range(3)]
+
+    def rows_of_heads(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+        q, k, v = q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1)
+        return F.scaled_dot_product_attention(q, k, v)
+
+    schedule = ts.schedule(rows_of_heads, arrays)
+    schedule.kernel.tensorize(schedule.kernel.loops[0], "attention", 13, 32, 16, 52, 64)
+    compiled = ts.compile(rows_of_heads, arrays, schedule=schedule, cache=False)
+    wanted = reference(*(a.swapaxes(0, 1) for a in arrays))
+    np.testing.assert_allclose(compiled(*arrays), wanted, rtol=1e-5, atol=1e-5)
+    assert ("te.alloc stack qp" in compiled.ir("scheduled")) == (not in_place)
+
+
+@pytest.mark.parametrize("queries", [39, 40, 47, 64, 65, 77])
+@pytest.mark.parametrize("keys", [50, 90])
+@pytest.mark.parametrize("program", [plain, causal])
+def test_the_last_panel_begins_earlier(
+    program: Callable[..., ts.Tensor], queries: int, keys: int
+) -> None:
+    """One block of three panels of 13, two, two of which the last has no whole panel."""
+    q, k, v = operands((2, queries, keys, 24, 40))
+    schedule = ts.schedule(program, (q, k, v))
+    schedule.kernel.tensorize(schedule.kernel.loops[0], "attention", 13, 32, 16, 39, 64)
+    compiled = ts.compile(program, (q, k, v), schedule=schedule, cache=False)
+    bias = triangle(queries, keys) if program is causal else None
+    np.testing.assert_allclose(compiled(q, k, v), reference(q, k, v, bias), rtol=1e-5, atol=1e-5)
+    whole = (queries - 1) % 39 + 1 >= 13
+    assert (f", {queries - 13})" in compiled.ir("scheduled")) == (whole and queries % 13 > 0)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tensorscript.backends.target import LAST_CACHE, host, last_cache, parse
+from tensorscript.backends.target import (
+    FIRST_CACHE,
+    LAST_CACHE,
+    first_cache,
+    host,
+    last_cache,
+    parse,
+)
 from tensorscript.base.errors import UserError
 
 
@@ -38,6 +45,17 @@ def test_the_last_cache_is_the_largest_that_the_system_names(tmp_path: Path) -> 
     assert last_cache(tmp_path / "nothing") == LAST_CACHE
     assert host().last_cache > 0
     assert replace(host(), last_cache=1).key != host().key
+
+
+def test_the_first_cache_is_the_one_of_data(tmp_path: Path) -> None:
+    caches = (("1", "Instruction", "64K"), ("1", "Data", "32K"), ("2", "Unified", "1024K"))
+    for number, texts in enumerate(caches):
+        (tmp_path / f"index{number}").mkdir()
+        for name, text in zip(("level", "type", "size"), texts, strict=True):
+            (tmp_path / f"index{number}" / name).write_text(text + "\n")
+    assert first_cache(tmp_path) == 32 << 10
+    assert first_cache(tmp_path / "nothing") == FIRST_CACHE
+    assert replace(host(), first_cache=1).key != host().key
 
 
 @pytest.mark.parametrize(
