@@ -133,7 +133,7 @@ def _has_batch_norm(function: ts.FuncOp) -> bool:
 
 def _calls(method: ts.FuncOp) -> bool:
     """Whether a method still runs other functions of its module."""
-    calls = ts.CallOp | ts.CallMethodOp | ts.ForkOp | ts.EnterOp | ts.ExitOp
+    calls = ts.CallOp | ts.CallMethodOp | ts.TaskOp | ts.EnterOp | ts.ExitOp
     return any(isinstance(op, calls) for op in walk_ops(method))
 
 

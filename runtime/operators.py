@@ -19,6 +19,7 @@ from tensorscript.eager.kernels.script_text import script_text
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.storage import TensorBase
 
+from .awaits import Await
 from .codes import decode, encode
 from .list_tensors import tensor_of_list
 from .machine import Machine
@@ -132,6 +133,8 @@ _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "aten::__is__": _is,
     "aten::__isnot__": lambda i, a, op: not _is(i, a, op),
     "aten::wait": _wait,
+    "prim::awaitable_wait": _wait,
+    "prim::awaitable_nowait": lambda i, a, op: Await.done(a[0]),
     "aten::str": lambda i, a, op: script_text(a[0]),
     "aten::tensor": _tensor,
     "aten::as_tensor": _tensor,

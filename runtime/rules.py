@@ -16,6 +16,7 @@ from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.type_text import ir_text
 from tensorscript.dialects.ts.types import FLOAT, ClassType, InterfaceType
 
+from .awaits import Await
 from .instances import is_instance
 from .machine import Environment, Machine, PrimitiveError
 from .operators import call_operator
@@ -250,6 +251,12 @@ def _fork(i: Machine, op: Operation, env: Environment) -> None:
     env[op.result] = i.fork(op.callee.data, _inputs(op.arguments, env))
 
 
+def _awaitable(i: Machine, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.AwaitableOp)
+    name, given = op.callee.data, _inputs(op.arguments, env)
+    env[op.result] = Await(lambda: i.call(name, given))
+
+
 def _unknown(i: Machine, op: Operation, env: Environment) -> None:
     """A node that is no op: nothing is called so, or nothing takes its inputs.
 
@@ -296,6 +303,7 @@ RULES: dict[type[Operation], Callable[[Machine, Operation, Environment], None]] 
     ts.EnterOp: enter,
     ts.ExitOp: exit_,
     ts.ForkOp: _fork,
+    ts.AwaitableOp: _awaitable,
     ts.NodeOp: _unknown,
     ts.ReturnOp: _nothing,
     ts.YieldOp: _nothing,

@@ -26,6 +26,7 @@ from tensorscript.dialects.ts.types import (
     AnyListType,
     AnyTupleType,
     AnyType,
+    AwaitType,
     ClassType,
     DeviceType,
     DictType,
@@ -49,6 +50,7 @@ from tensorscript.frontends.script.inference import NotInferable, RefusedKey, in
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.signature import constant_type
+from tensorscript.runtime.awaits import Await
 from tensorscript.runtime.typed import typed
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
@@ -204,11 +206,25 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
             return target
         case FutureType() if isinstance(value, Future):
             return value
+        case AwaitType(element=element) if isinstance(value, Await):
+            return value.through(lambda made: _awaited(made, element, classes))
         case AnyListType() if isinstance(value, list):
             return [inferred(v, classes) for v in value]
         case AnyTupleType() if isinstance(value, tuple):
             return tuple(inferred(v, classes) for v in value)
     raise cannot(value, type_)
+
+
+def _awaited(value: Any, type_: Attribute, classes: Classes) -> Any:
+    """What Python made for a script that waits for it.
+
+    Raises:
+        GuardError: it is of another type.
+    """
+    try:
+        return to_script(value, type_, classes)
+    except Mismatch as why:
+        raise GuardError(str(why)) from None
 
 
 def _behind_interface(value: Any, declared: InterfaceType, classes: Classes) -> ScriptObject | None:
@@ -302,6 +318,8 @@ def _inferred_type(value: Any, classes: Classes) -> Attribute:
             return value.type
         case Future():
             return FutureType(TENSOR)
+        case Await():
+            return AwaitType(TENSOR)
         case EnumValue():
             return EnumType(StringAttr(value.class_name), constant_type(value.value))
     if (target := _face(value)) is not None:
@@ -329,4 +347,6 @@ def to_python(value: Any, classes: Classes) -> Any:
             return remade(value, (to_python(v, classes) for v in value))
         case tuple():
             return tuple(to_python(v, classes) for v in value)
+        case Await():
+            return value.through(lambda made: to_python(made, classes))
     return value

@@ -22,7 +22,7 @@ from tensorscript.lowering.ts.merge_equal import Key, key_of
 from .graph_memory import GraphMemory
 
 _CONTEXTS = (ts.EnterOp, ts.ExitOp)
-_UNIQUE = (ts.NodeOp, ts.CreateObjectOp, ts.ForkOp, *_CONTEXTS)
+_UNIQUE = (ts.NodeOp, ts.CreateObjectOp, ts.TaskOp, *_CONTEXTS)
 """Ops that are never equal: each makes an object or a task of its own, or is not whole."""
 
 

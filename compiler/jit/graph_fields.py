@@ -22,7 +22,7 @@ from tensorscript.compiler.arguments import tensor_of
 from tensorscript.compiler.folding import literal_of
 from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.node_fields import fields_of, kind_of_field
-from tensorscript.dialects.ts.ops import ForkOp
+from tensorscript.dialects.ts.ops import TaskOp
 from tensorscript.eager.tensor import Tensor
 
 from .graph_state import GraphState
@@ -92,12 +92,12 @@ def field_of(state: GraphState, op: Operation, kind: str, name: str) -> Any:
         raise GuardError(f"required keyword attribute '{name}' has the wrong type")
     if found is not None:
         return _seen(state, found)
-    assert isinstance(op, ForkOp)
+    assert isinstance(op, TaskOp)
     return state.graph_of(op.callee.data)
 
 
 def _names(op: Operation) -> list[str]:
-    return [*fields_of(op), *([_SUBGRAPH] if isinstance(op, ForkOp) else [])]
+    return [*fields_of(op), *([_SUBGRAPH] if isinstance(op, TaskOp) else [])]
 
 
 def _kind(op: Operation, name: str) -> str:

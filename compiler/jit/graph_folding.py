@@ -54,7 +54,7 @@ from .graph_dce import remove_dead
 from .graph_memory import GraphMemory
 
 _NEVER = (ts.ConstantOp, ts.UninitializedOp, ts.NodeOp, ts.CreateObjectOp, ts.GetAttrOp,
-          ts.ReturnOp, ts.YieldOp, ts.ForkOp)  # fmt: skip
+          ts.ReturnOp, ts.YieldOp, ts.TaskOp)  # fmt: skip
 _NEVER_KINDS = frozenset({"aten::dequantize", "prim::unchecked_unwrap_optional"})
 _IMMUTABLE = (BOOL, INT, FLOAT, COMPLEX, NUMBER, STRING, NONE)
 

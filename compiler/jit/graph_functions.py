@@ -17,7 +17,7 @@ from tensorscript.runtime.interpreter import Interpreter
 from .callables import Entry, ScriptFunction
 from .graph import Graph
 
-_CALLS = ts.CallOp | ts.CallMethodOp | ts.ForkOp | ts.EnterOp | ts.ExitOp
+_CALLS = ts.CallOp | ts.CallMethodOp | ts.TaskOp | ts.EnterOp | ts.ExitOp
 
 
 def parse_ir(input: str, parse_tensor_constants: bool = False) -> Graph:

@@ -31,7 +31,7 @@ from .boundary import Classes
 
 T = TypeVar("T", Operation, SSAValue)
 
-_CALLS = (ts.CallOp, ts.ForkOp, ts.PythonOp, ts.ModuleContainerIndexOp)
+_CALLS = (ts.CallOp, ts.TaskOp, ts.PythonOp, ts.ModuleContainerIndexOp)
 """What they call, or make, is no attribute or input that a node could show."""
 
 _TAKES_ANY = (*_CALLS, ts.ReturnOp, ts.YieldOp, ts.NodeOp)

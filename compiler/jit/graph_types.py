@@ -47,7 +47,7 @@ class Type:
     def containedTypes(self) -> list[Type]:
         """The types that this one is made of."""
         match self.attribute:
-            case ts.ListType() | ts.OptionalType() | ts.FutureType() as holder:
+            case ts.ListType() | ts.OptionalType() | ts.FutureType() | ts.AwaitType() as holder:
                 return [shown_type(holder.element)]
             case ts.DictType() as mapping:
                 return [shown_type(mapping.key), shown_type(mapping.value)]
@@ -59,7 +59,8 @@ class Type:
 
     def getElementType(self) -> Type:
         """What a list, an optional or a future holds."""
-        if not isinstance(self.attribute, ts.ListType | ts.OptionalType | ts.FutureType):
+        holders = ts.ListType | ts.OptionalType | ts.FutureType | ts.AwaitType
+        if not isinstance(self.attribute, holders):
             raise AttributeError(f"{self.kind()} has no element type")
         return shown_type(self.attribute.element)
 
@@ -277,6 +278,11 @@ class FutureType(Type):
         self.attribute = ts.FutureType(element.attribute)
 
 
+class AwaitType(Type):
+    def __init__(self, element: Type) -> None:
+        self.attribute = ts.AwaitType(element.attribute)
+
+
 class DictType(Type):
     def __init__(self, key: Type, value: Type) -> None:
         self.attribute = ts.DictType(key.attribute, value.attribute)
@@ -364,6 +370,7 @@ _FACES: dict[type[Attribute], type[Type]] = {
     ts.ListType: ListType,
     ts.OptionalType: OptionalType,
     ts.FutureType: FutureType,
+    ts.AwaitType: AwaitType,
     ts.DictType: DictType,
     ts.TupleType: TupleType,
     ts.UnionType: UnionType,

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
 from contextlib import AbstractContextManager
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
@@ -19,6 +20,7 @@ from tensorscript.eager.executor_flags import is_tracing as is_tracing
 from tensorscript.eager.tracing import active_tracer
 from tensorscript.frontends.script.annotations import without_contained
 from tensorscript.frontends.script.overloads import add_overload
+from tensorscript.runtime.awaits import Await
 from tensorscript.runtime.values import Future
 
 from . import late_graph
@@ -160,6 +162,25 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
         result = func(*args, **kwargs)
     made.set_result(result)
     return future
+
+
+def awaitable(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Await:
+    """A call that is made when somebody waits for it first."""
+    if not isinstance(func, FunctionType):
+        raise TypeError(f"Object of type {type(func).__name__!r} is not an instance of 'function'")
+    return Await(lambda: func(*args, **kwargs), func, args)
+
+
+def awaitable_wait(aw: Await) -> Any:
+    """The result of a call that waits to be made; the first who asks makes it."""
+    if not isinstance(aw, Await):
+        raise TypeError(f"_awaitable_wait(): incompatible function arguments: {aw!r}")
+    return aw.wait()
+
+
+def awaitable_nowait(o: Any) -> Await:
+    """A lazy value that is there."""
+    return Await.done(o, (o,))
 
 
 def is_recorded(tracer: object) -> TypeGuard[Tracer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ForkOp, FuncOp, OperatorOp
+from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, FuncOp, OperatorOp, TaskOp
 from tensorscript.dialects.ts.types import ClassType
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.runtime.interpreter import Interpreter
@@ -53,7 +53,7 @@ def _collect(symbol: str, interpreter: Interpreter, found: set[str], seen: set[s
         match op:
             case OperatorOp():
                 found.add(op.schema.data)
-            case CallOp() | ForkOp():
+            case CallOp() | TaskOp():
                 _collect(op.callee.data, interpreter, found, seen)
             case CallMethodOp():
                 declared = op.arguments[0].type

@@ -12,18 +12,18 @@ from .ops import (
     ConstantOp,
     EnterOp,
     ExitOp,
-    ForkOp,
     FuncOp,
     GetAttrOp,
     IsInstanceOp,
     LoopOp,
     ModuleContainerIndexOp,
     ReturnOp,
+    TaskOp,
     YieldOp,
 )
 from .value_names import hint_of
 
-_NEVER = IsInstanceOp | EnterOp | ExitOp | ForkOp | ModuleContainerIndexOp
+_NEVER = IsInstanceOp | EnterOp | ExitOp | TaskOp | ModuleContainerIndexOp
 
 
 def name_of(value: SSAValue) -> str | None:
@@ -83,6 +83,8 @@ class _Inliner:
         user = uses[0].operation
         if name_of(value) is not None and not isinstance(user, ReturnOp | YieldOp):
             return False
+        # What a task is given is computed where it is made, not where its body runs. TorchScript
+        # writes it into the body of an awaitable, which then sees what was written in between.
         return not (isinstance(user, LoopOp) and uses[0].index >= 2) and not isinstance(
-            user, ForkOp
+            user, TaskOp
         )

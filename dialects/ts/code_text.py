@@ -25,6 +25,7 @@ from .code_marks import unmarked
 from .constants import ValueAttr
 from .operator_functions import shown_callee
 from .ops import (
+    AwaitableOp,
     CallOp,
     ConstantOp,
     EnterOp,
@@ -38,6 +39,7 @@ from .ops import (
     PrintOp,
     ReturnOp,
     SetAttrOp,
+    TaskOp,
     TupleUnpackOp,
     YieldOp,
 )
@@ -47,6 +49,12 @@ from .types import (
     OptionalType,
     UnionType,
 )
+
+_TASKS = {
+    ForkOp: ("__forked_function", "fork"),
+    AwaitableOp: ("__awaitable_function", "awaitable"),
+}
+"""What the body of a task is called, and who takes it."""
 
 LONG = 40
 """A text that reaches this column is not written inside another."""
@@ -160,7 +168,7 @@ class _Printer(Expressions):
                 self.split_long(op)
                 names = "".join(f"{self.name(v)}, " for v in op.outputs)
                 self.line(f"{names}= {self.text(op.argument)}")
-            case ForkOp():
+            case TaskOp():
                 self._fork(op)
             case ModuleContainerIndexOp():
                 self._container_index(op)
@@ -265,7 +273,7 @@ class _Printer(Expressions):
             self.line("pass")
         self.level -= 1
 
-    def _fork(self, op: ForkOp) -> None:
+    def _fork(self, op: TaskOp) -> None:
         find = self.state.forked or partial(_function, self.function)
         body = find(op.callee.data)
         inner = _Printer(body, self.state, self.level + 1)
@@ -273,11 +281,12 @@ class _Printer(Expressions):
         inner.used = self.used
         for arg, value in zip(body.block.args, op.arguments, strict=True):
             inner.texts[arg] = self.text(value)
-        name = self.fresh("__forked_function")
+        made, call = _TASKS[type(op)]
+        name = self.fresh(made)
         inner.body()
         self.line(f"def {name}():")
         self.lines += inner.lines
-        self.line(f"{self.name(op.result)} = fork({name})")
+        self.line(f"{self.name(op.result)} = {call}({name})")
 
     # The function
 

@@ -7,7 +7,7 @@
 
 A value without a type has the one that its operator gives. Names that are numbers are given anew,
 others stay. What a text does not say is not there afterwards: places in a program, the function
-that `prim::CallFunction` calls. Bodies of forks may follow as `with prim::fork_0 = graph(...)`.
+that `prim::CallFunction` calls. Bodies of tasks may follow as `with prim::fork_0 = graph(...)`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,15 @@ from .typing import is_subtype
 from .value_names import ValueNames, values_of
 
 T = TypeVar("T")
+
+
+def _task(kind: str) -> type[ts.TaskOp] | None:
+    """What `prim::fork_0` and its like are; None for others."""
+    stem, _, number = kind.rpartition("_")
+    return _TASKS.get(stem) if number.isdigit() else None
+
+
+_TASKS: dict[str, type[ts.TaskOp]] = {each.KIND: each for each in (ts.ForkOp, ts.AwaitableOp)}
 
 
 @dataclass(frozen=True)
@@ -177,8 +186,8 @@ class _Parser:
             made = self.typed(kind, values, types)
         except TypeError as error:
             raise self.tokens.error(str(error), token) from None
-        if kind.startswith("prim::fork_"):
-            op = self.fork(values, made[0])
+        if (task := _task(kind)) is not None:
+            op = self.fork(task, values, made[0])
         else:
             node = ts.NodeOp(kind, values, made, fields, regions)
             if (op := whole(node)) is None:
@@ -196,10 +205,10 @@ class _Parser:
             found += self.tokens.take().text
         return found
 
-    def fork(self, values: list[SSAValue], type: Attribute) -> Operation:
+    def fork(self, kind: type[ts.TaskOp], values: list[SSAValue], type: Attribute) -> Operation:
         symbol = f"{self.name}.fork_{next(self.numbers)}"
         self.forks.append(symbol)
-        return ts.ForkOp(symbol, values, type)
+        return kind(symbol, values, type)
 
     def typed(
         self, kind: str, values: list[SSAValue], types: list[Attribute | None]

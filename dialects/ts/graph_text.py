@@ -21,11 +21,11 @@ from .node_fields import fields_text
 from .ops import (
     CallOp,
     ConstantOp,
-    ForkOp,
     FuncOp,
     OperatorOp,
     PythonOp,
     ReturnOp,
+    TaskOp,
     TSOp,
     TupleConstructOp,
     YieldOp,
@@ -62,7 +62,7 @@ class _Printer:
         self.is_traced = function.is_traced is not None
         self.lines: list[str] = []
         self.starts: list[tuple[Operation, int]] = []
-        self.forks: list[ForkOp] = []
+        self.forks: list[TaskOp] = []
         self.warnings = 0
         self.callees: dict[str, str] = {}
 
@@ -128,8 +128,8 @@ class _Printer:
         if isinstance(op, CallOp):
             held = self.callees.get(op.callee.data) or self.function_constant(op, indent)
             prefix = f"%{held}" + (", " if operands else "")
-        if isinstance(op, ForkOp):
-            kind = f"prim::fork_{len(self.forks)}"
+        if isinstance(op, TaskOp):
+            kind = f"{kind}_{len(self.forks)}"
             self.forks.append(op)
         if isinstance(op, PythonOp):
             kind = f"^{op.callee.data.rpartition('.')[2]}[]()"
@@ -190,7 +190,7 @@ def graph_text(
     functions: Mapping[str, FuncOp] | None = None,
     names: ValueNames | None = None,
 ) -> str:
-    """The graph of `function`; forked bodies follow as `with prim::fork_N = graph(...)`.
+    """The graph of `function`; bodies of tasks follow as `with prim::fork_N = graph(...)`.
 
     Args:
         functions: where forked bodies are found; by default the functions of its module.
@@ -207,7 +207,7 @@ def _with_forks(printer: _Printer, locations: bool, symbols: Mapping[str, FuncOp
     """A graph's lines, and those of the bodies that it forks, of each with what that forks."""
     lines = printer.lines
     for at, fork in enumerate(printer.forks):
-        body = _printed(symbols[fork.callee.data], locations, f"with prim::fork_{at} = ")
+        body = _printed(symbols[fork.callee.data], locations, f"with {fork.KIND}_{at} = ")
         lines += _with_forks(body, locations, symbols)
     return lines
 

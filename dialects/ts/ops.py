@@ -19,6 +19,7 @@ from xdsl.ir import Dialect
 
 from .constants import ValueAttr
 from .structure import (
+    AwaitableOp,
     CallMethodOp,
     CallOp,
     ClassOp,
@@ -31,6 +32,7 @@ from .structure import (
     PythonOp,
     RaiseOp,
     ReturnOp,
+    TaskOp,
     TSOp,
     YieldOp,
 )
@@ -58,6 +60,7 @@ from .value_ops import (
 
 __all__ = [
     "TS",
+    "AwaitableOp",
     "CallMethodOp",
     "CallOp",
     "ClassOp",
@@ -83,6 +86,7 @@ __all__ = [
     "ReturnOp",
     "SetAttrOp",
     "TSOp",
+    "TaskOp",
     "TupleConstructOp",
     "TupleIndexOp",
     "TupleSliceOp",
@@ -99,7 +103,7 @@ TS = Dialect(
         TupleConstructOp, DictConstructOp, ListUnpackOp, TupleUnpackOp, UncheckedCastOp, EnterOp,
         ExitOp, IsInstanceOp, TupleIndexOp, TupleSliceOp, GetAttrOp, SetAttrOp, CreateObjectOp,
         ModuleContainerIndexOp, UninitializedOp, CallOp, CallMethodOp, PythonOp, IfOp, LoopOp,
-        PrintOp, RaiseOp, ForkOp, NodeOp,
+        PrintOp, RaiseOp, ForkOp, AwaitableOp, NodeOp,
     ],
     [*TYPES, ValueAttr],
 )  # fmt: skip

@@ -253,12 +253,10 @@ class PythonOp(TSOp):
     result = result_def()
 
 
-@irdl_op_definition
-class ForkOp(TSOp):
-    """Runs the function `callee` as a task; the result is a Future."""
+class TaskOp(TSOp):
+    """Calls the function `callee` some time: the result stands for what it will return."""
 
-    name = "ts.fork"
-    KIND: ClassVar[str] = "prim::fork"
+    KIND: ClassVar[str]
     callee = prop_def(StringAttr)
     arguments = var_operand_def()
     result = result_def()
@@ -267,6 +265,22 @@ class ForkOp(TSOp):
         super().__init__(
             operands=[arguments], result_types=[type], properties={"callee": StringAttr(callee)}
         )
+
+
+@irdl_op_definition
+class ForkOp(TaskOp):
+    """Runs the function `callee` as a task; the result is a Future."""
+
+    name = "ts.fork"
+    KIND: ClassVar[str] = "prim::fork"
+
+
+@irdl_op_definition
+class AwaitableOp(TaskOp):
+    """Runs the function `callee` when `prim::awaitable_wait` first asks; the result is an Await."""
+
+    name = "ts.awaitable"
+    KIND: ClassVar[str] = "prim::awaitable"
 
 
 @irdl_op_definition

@@ -15,6 +15,7 @@ from .types import (
     ANY,
     FUNCTION,
     TENSOR,
+    AwaitType,
     ClassType,
     DictType,
     EnumType,
@@ -151,6 +152,13 @@ def _future(tokens: Tokens) -> Attribute:
     return FutureType(element)
 
 
+def _await(tokens: Tokens) -> Attribute:
+    tokens.expect("(")
+    element = parse_type(tokens)
+    tokens.expect(")")
+    return AwaitType(element)
+
+
 def _union(tokens: Tokens) -> Attribute:
     tokens.expect("(")
     return make_union(_types(tokens, ")"))
@@ -184,6 +192,7 @@ def _named_tuple(tokens: Tokens) -> Attribute:
 _MADE = {
     "Dict": _dict,
     "Future": _future,
+    "Await": _await,
     "Union": _union,
     "Enum": lambda tokens: EnumType(_in_angles(tokens), ANY),
     "InterfaceType": lambda tokens: InterfaceType(_in_angles(tokens)),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from xdsl.ir import Attribute
 
 from .types import (
+    AwaitType,
     ClassType,
     DictType,
     EnumType,
@@ -89,6 +90,8 @@ def _text(type: Attribute, inside: Callable[[Attribute], str]) -> str:
         case FutureType():
             open, close = "[]" if inside is ir_text else "()"
             return f"Future{open}{inside(type.element)}{close}"
+        case AwaitType():
+            return f"Await({inside(type.element)})"
         case EnumType():
             return f"Enum<{type.class_name.data}>"
         case InterfaceType():
@@ -121,6 +124,8 @@ def annotation_text(type: Attribute) -> str:
             return f"Union[{', '.join(map(annotation_text, type.members))}]"
         case FutureType():
             return f"Future[{annotation_text(type.element)}]"
+        case AwaitType():
+            return f"Await[{annotation_text(type.element)}]"
         case EnumType() | InterfaceType() | ClassType():
             return type.class_name.data
         case NumberType():

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 from .type_text import message_text
 from .types import (
     NONE,
+    AwaitType,
     DictType,
     FutureType,
     ListType,
@@ -64,6 +65,10 @@ def match_variables(
             )
         case FutureType() if isinstance(actual, FutureType):
             return FutureType(match_variables(formal.element, actual.element, bound, fulfils))
+        case AwaitType():
+            if isinstance(actual, AwaitType):
+                return AwaitType(match_variables(formal.element, actual.element, bound, fulfils))
+            raise VarMismatch(f"Cannot match an await to {message_text(actual)}")
         case OptionalType():
             if isinstance(actual, OptionalType):
                 return OptionalType(match_variables(formal.element, actual.element, bound, fulfils))
@@ -84,7 +89,7 @@ def has_variables(type: Attribute) -> bool:
     match type:
         case VarType():
             return True
-        case ListType() | OptionalType() | FutureType():
+        case ListType() | OptionalType() | FutureType() | AwaitType():
             return has_variables(type.element)
         case DictType():
             return has_variables(type.key) or has_variables(type.value)

@@ -221,6 +221,14 @@ class FutureType(ParametrizedAttribute, TSType, TypeAttribute):
 
 
 @irdl_attr_definition
+class AwaitType(ParametrizedAttribute, TSType, TypeAttribute):
+    """The result of a call that is made when somebody waits for it, of type `element`."""
+
+    name = "ts.await"
+    element: Attribute
+
+
+@irdl_attr_definition
 class DictType(ParametrizedAttribute, TSType, TypeAttribute):
     """`Dict[key, value]`."""
 
@@ -327,6 +335,6 @@ OPEN_TYPES = AnyType | OptionalType | UnionType
 TYPES: list[type[Attribute]] = [
     TensorType, IntType, FloatType, ComplexType, BoolType, StringType, NoneType, NumberType,
     DeviceType, GeneratorType, AnyType, AnyListType, AnyTupleType, FunctionType, ListType,
-    OptionalType, FutureType, DictType, UnionType, TupleType, ClassType, InterfaceType, EnumType,
-    VarType,
+    OptionalType, FutureType, AwaitType, DictType, UnionType, TupleType, ClassType, InterfaceType,
+    EnumType, VarType,
 ]  # fmt: skip

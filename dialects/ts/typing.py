@@ -29,6 +29,7 @@ from .types import (
     TENSOR,
     AnyListType,
     AnyTupleType,
+    AwaitType,
     BoolType,
     ClassType,
     ComplexType,
@@ -102,7 +103,7 @@ def make_union(types: Iterable[Attribute]) -> Attribute:
 
 _KINDS: tuple[type[Attribute], ...] = (
     EnumType, TensorType, TupleType, ListType, DictType, FloatType, ComplexType, FutureType,
-    IntType, NoneType, StringType, BoolType, DeviceType, ClassType, InterfaceType,
+    AwaitType, IntType, NoneType, StringType, BoolType, DeviceType, ClassType, InterfaceType,
 )  # fmt: skip
 """TorchScript's order of the members of a union: by kind, then by text."""
 
@@ -201,6 +202,7 @@ _TOLD = frozenset(
         ClassType,
         EnumType,
         FutureType,
+        AwaitType,
     )
 )
 """Types that each of their values tells."""
@@ -232,6 +234,8 @@ def is_subtype(sub: Attribute, sup: Attribute, fulfils: Fulfils = nominal) -> bo
             return isinstance(sub, TensorType) and _is_tensor_subtype(sub, sup)
         case FutureType():
             return isinstance(sub, FutureType) and is_subtype(sub.element, sup.element, fulfils)
+        case AwaitType():
+            return isinstance(sub, AwaitType) and is_subtype(sub.element, sup.element, fulfils)
         case ListType():
             return (
                 isinstance(sub, ListType)
@@ -276,6 +280,9 @@ def unify(
         case FutureType(), FutureType():
             inner = unify(a.element, b.element, fulfils=fulfils)
             found = FutureType(inner) if inner is not None else None
+        case AwaitType(), AwaitType():
+            inner = unify(a.element, b.element, fulfils=fulfils)
+            found = AwaitType(inner) if inner is not None else None
     if found is None and to_union:
         return make_union([a, b])
     return found
@@ -331,7 +338,9 @@ def schema_type(type: SchemaType) -> Attribute:
             return TupleType.of(map(schema_type, type.args))
         case "Dict":
             return DictType(schema_type(type.args[0]), schema_type(type.args[1]))
-        case "Future" | "Await" | "RRef":
+        case "Await":
+            return AwaitType(schema_type(type.args[0]))
+        case "Future" | "RRef":
             return FutureType(schema_type(type.args[0]))
         case "var":
             return VarType(StringAttr(type.name))
@@ -353,6 +362,8 @@ def map_inside(type: Attribute, convert: Callable[[Attribute], Attribute]) -> At
             return make_optional(convert(type.element))
         case FutureType():
             return FutureType(convert(type.element))
+        case AwaitType():
+            return AwaitType(convert(type.element))
         case DictType():
             return DictType(convert(type.key), convert(type.value))
         case TupleType():
@@ -365,7 +376,7 @@ def map_inside(type: Attribute, convert: Callable[[Attribute], Attribute]) -> At
 def types_inside(type: Attribute) -> tuple[Attribute, ...]:
     """The types directly inside `type`."""
     match type:
-        case ListType() | OptionalType() | FutureType():
+        case ListType() | OptionalType() | FutureType() | AwaitType():
             return (type.element,)
         case DictType():
             return type.key, type.value

@@ -30,6 +30,7 @@ from tensorscript.dialects.ts.types import (
     NUMBER,
     STRING,
     TENSOR,
+    AwaitType,
     DictType,
     FutureType,
     ListType,
@@ -121,13 +122,24 @@ CONSTRUCTORS: dict[str, Callable[[list[Attribute]], Attribute]] = {
     "Optional": lambda args: typing.make_optional(args[0]),
     "Union": typing.make_union,
     "Future": lambda args: FutureType(args[0]),
+    "Await": lambda args: AwaitType(args[0]),
+    "_Await": lambda args: AwaitType(args[0]),
     "BroadcastingList1": _list,
     "BroadcastingList2": _list,
     "BroadcastingList3": _list,
 }
 
 
-_ELEMENTS = {"List": 1, "list": 1, "Optional": 1, "Future": 1, "Dict": 2, "dict": 2}
+_ELEMENTS = {
+    "List": 1,
+    "list": 1,
+    "Optional": 1,
+    "Future": 1,
+    "Await": 1,
+    "_Await": 1,
+    "Dict": 2,
+    "dict": 2,
+}
 """How many types a constructor takes; the others take any number."""
 
 
@@ -281,6 +293,8 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
             if found.__name__ != "Tensor" and found.__name__.endswith("Tensor"):
                 warnings.warn(_NO_DTYPE, stacklevel=2)
             return NAMES[found.__name__]
+        if root in _TORCH_ROOTS and found.__name__ in ("Await", "_Await"):
+            return AwaitType(ANY)
         if root == "builtins":
             raise CompileError(f"Unknown type name '{found.__name__}'", span)
         if root in _TORCH_ROOTS and found.__name__ == "Size":

@@ -20,6 +20,7 @@ from tensorscript.dialects.ts.types import (
     INT,
     NONE,
     STRING,
+    AwaitType,
     ClassType,
     DictType,
     FutureType,
@@ -31,7 +32,7 @@ from tensorscript.dialects.ts.types import (
 )
 
 from .callables import Builtin, Cast, Closure, Form, method_call
-from .draft import FORK, Value, constant
+from .draft import AWAITABLE, FORK, Node, Value, constant
 from .hints import constructed_dict, constructed_list
 from .subscripts import Subscripts
 from .values import Iterable, Nothing, Range, Simple, SliceValue, Sugared, Zip
@@ -69,7 +70,7 @@ BUILTINS: dict[str, Sugared] = {
     for name in (
         "print", "len", "range", "slice", "enumerate", "zip", "list", "dict", "tuple",
         "isinstance", "hasattr", "getattr", "annotate", "unchecked_cast", "uninitialized",
-        "fork", "tensor",
+        "fork", "awaitable", "tensor",
         "is_scripting", "is_tracing", "unwrap_optional", "has_torch_function",
     )
 }  # fmt: skip
@@ -124,6 +125,7 @@ class Calls(Subscripts):
             "hasattr": self._condition_form, "getattr": self._getattr,
             "annotate": self._annotate, "unchecked_cast": self._unchecked_cast,
             "uninitialized": self._uninitialized, "fork": self._fork,
+            "awaitable": self._awaitable,
             "is_scripting": self._is_scripting, "is_tracing": self._is_tracing,
             "unwrap_optional": self._unwrap_optional, "tensor": self._tensor,
             "has_torch_function": self._has_torch_function,
@@ -373,19 +375,30 @@ class Calls(Subscripts):
         return self.insert("prim::tolist", inputs, [hint], span).output
 
     def _fork(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        task, result = self._task(FORK, node, replace(span, within="<forked function>"))
+        return self._promised(task, FutureType(result.type))
+
+    def _awaitable(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        task, result = self._task(AWAITABLE, node, replace(span, within="<awaitable function>"))
+        return self._promised(task, AwaitType(result.type))
+
+    def _task(self, kind: str, node: ast.Call, inside: Span) -> tuple[Node, Value]:
+        """A node whose block calls the first argument with the others, and what it returns."""
         callee = self.sugared(node.args[0])
         rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
         args, kwargs = self.arguments(rest)
-        fork = self.insert(FORK, [], [], span)
-        body = fork.add_block()
+        task = self.insert(kind, [], [], replace(inside, within=""))
+        body = task.add_block()
         with self.inside(body):
             if isinstance(callee, Closure):
                 result = self.closure_body(callee.tree)
             else:
-                inside = replace(span, within="<forked function>")
                 result = self._called(callee, inside, args, kwargs).as_value(self, inside)
             body.outputs.append(result)
-        value = fork.add_output(FutureType(result.type))
+        return task, result
+
+    def _promised(self, task: Node, type: Attribute) -> Simple:
+        value = task.add_output(type)
         value.block = self.block
         return Simple(value)
 

@@ -17,7 +17,7 @@ from .memory import Memory
 
 _SIDE_EFFECTS = frozenset({
     "prim::Print", draft.RAISE, "aten::warn", draft.CALL, "prim::CallMethod",
-    "prim::Enter", "prim::Exit", "aten::wait", "prim::PythonOp", "aten::manual_seed",
+    "prim::Enter", "prim::Exit", *draft.WAITS, "prim::PythonOp", "aten::manual_seed",
     "aten::save", "aten::_assert_async", "aten::backward", "aten::set_grad_enabled",
     "aten::_assert_tensor_metadata", "aten::__interpolate_side_effect", "prim::AddStatValue",
     "prim::TimePoint",

@@ -33,6 +33,12 @@ LEAVE_LOOP: Final = "prim::LoopContinuation"
 IF: Final = "prim::If"
 LOOP: Final = "prim::Loop"
 FORK: Final = "prim::fork"
+AWAITABLE: Final = "prim::awaitable"
+TASKS: Final = (FORK, AWAITABLE)
+"""Nodes whose block is called at another time: it becomes a function of its own."""
+AWAIT: Final = "prim::awaitable_wait"
+WAITS: Final = ("aten::wait", AWAIT)
+"""Nodes that give what a task returned."""
 RAISE: Final = "prim::RaiseException"
 ENTER: Final = "prim::Enter"
 EXIT: Final = "prim::Exit"

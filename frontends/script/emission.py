@@ -33,8 +33,8 @@ from .signature import Signature, constant_type, signature_of
 from .source import Text
 
 _MAY_WRITE = frozenset({
-    "prim::SetAttr", "prim::CallMethod", draft.CALL, "prim::PythonOp", draft.FORK,
-    draft.ENTER, draft.EXIT, draft.LOOP, "aten::wait", "aten::sort", "aten::sorted",
+    "prim::SetAttr", "prim::CallMethod", draft.CALL, "prim::PythonOp", *draft.TASKS,
+    draft.ENTER, draft.EXIT, draft.LOOP, *draft.WAITS, "aten::sort", "aten::sorted",
 })  # fmt: skip
 """Nodes behind which an attribute may hold something else; a loop's body runs again."""
 

@@ -106,7 +106,7 @@ class _Lowering:
                 return self._if(node)
             case draft.LOOP:
                 return self._loop(node)
-            case draft.FORK:
+            case draft.FORK | draft.AWAITABLE:
                 self.block(node.blocks[0], is_function=True)
             case draft.WITH:
                 return self.block(node.blocks[0])

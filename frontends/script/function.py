@@ -159,11 +159,11 @@ class FunctionEmitter(Objects):
         clean(self.draft)
 
     def _outline_forks(self, block: draft.Block) -> None:
-        """The body of a fork becomes a function of its own; captured values its arguments."""
+        """The body of a task becomes a function of its own; captured values its arguments."""
         for node in block.nodes:
             for inner in node.blocks:
                 self._outline_forks(inner)
-            if node.kind == draft.FORK:
+            if node.kind in draft.TASKS:
                 self._outline(node)
 
     def _outline(self, fork: Node) -> None:
@@ -177,7 +177,7 @@ class FunctionEmitter(Objects):
         graph.block.outputs = [inside.get(v, v) for v in body.outputs]
         for _ in range(2):
             clean(graph)
-        name = self.program.unique(f"{self.function_name}.__forked_function")
+        name = self.program.unique(f"{self.function_name}.{_BODIES[fork.kind]}")
         formals = tuple(
             Formal(p.name or f"arg{i}", p.type) for i, p in enumerate(graph.block.params)
         )
@@ -276,6 +276,9 @@ def _broadcast_size(node: ast.expr | None) -> int | None:
     """N of a `BroadcastingListN[int]` annotation."""
     found = re.search(r"\bBroadcastingList(\d)", ast.unparse(node)) if node is not None else None
     return int(found[1]) if found is not None else None
+
+
+_BODIES = {draft.FORK: "__forked_function", draft.AWAITABLE: "__awaitable_function"}
 
 
 def _captured(body: draft.Block) -> list[Value]:

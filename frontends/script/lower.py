@@ -81,6 +81,7 @@ _BUILDERS: dict[str, _Build] = {
     "prim::Print": lambda _, v: ops.PrintOp(v),
     "prim::RaiseException": lambda _, v: ops.RaiseOp(v[0], v[1]),
     "prim::fork": lambda n, v: ops.ForkOp(_text(n, "callee"), v, _type(n)),
+    "prim::awaitable": lambda n, v: ops.AwaitableOp(_text(n, "callee"), v, _type(n)),
     "prim::PythonOp": _python,
 }
 

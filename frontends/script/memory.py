@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.schema import Alias
 from tensorscript.dialects.ts.types import (
     AnyType,
+    AwaitType,
     ClassType,
     DictType,
     FutureType,
@@ -51,6 +52,8 @@ _CALLS = frozenset({
     draft.CALL, "prim::CallMethod", "prim::PythonOp", draft.ENTER, draft.EXIT,
 })  # fmt: skip
 """Nodes that may write whatever they are given."""
+_HAND_OVER = frozenset({*draft.TASKS, draft.ENTER, draft.EXIT})
+"""Nodes behind which somebody else has what they are given."""
 
 _NORMS = {"aten::batch_norm": (3, 5), "aten::instance_norm": (3, 5)}
 """Operators that write their running statistics: where these and the flag of training stand."""
@@ -70,6 +73,9 @@ def _mutable(type: Attribute) -> tuple[Hashable, ...]:
         case FutureType(element=element):
             inner = _mutable(element)
             return (("Future", inner),) if inner else ()
+        case AwaitType(element=element):
+            inner = _mutable(element)
+            return (("Await", inner),) if inner else ()
         case TupleType(elements=elements):
             parts = tuple(kind for e in elements for kind in _mutable(e))
             return (("Tuple", parts),) if parts else ()
@@ -83,7 +89,7 @@ def _inside(kind: Hashable) -> list[tuple[Hashable, ...]]:
             return [kinds for t in types_inside(kind) if (kinds := _mutable(t))]
         case ("Tuple", tuple() as parts):
             return [(part,) for part in parts]
-        case ("Future", inner):
+        case ("Future" | "Await", inner):
             return [inner] if isinstance(inner, tuple) else []
     return []
 
@@ -133,7 +139,7 @@ class Memory:
     def calls_write(self, node: Node) -> Places:
         """What a node may write that `writes` leaves out, since such nodes stay anyway: of a call
         whatever it is given, of a wait whatever a task may have."""
-        if node.kind == "aten::wait":
+        if node.kind in draft.WAITS:
             return frozenset(self._wildcards.values())
         found: Iterable[Value] = node.inputs if node.kind in _CALLS else ()
         return frozenset().union(*map(self.reach, found))
@@ -265,8 +271,11 @@ class Memory:
             self._container(node)
         elif node.kind == "prim::unchecked_cast":
             self._point(node.output, node.inputs[0])
-        elif node.kind == "aten::wait":
+        elif node.kind in draft.WAITS:
             self._all_escape(node.outputs)
+        elif node.kind == "prim::awaitable_nowait":
+            self._all_escape(node.inputs)
+            self._all_fresh(node.outputs)
         elif node.kind == "prim::SetAttr":
             self._write(node, node.inputs[0])
             self._escape(node.inputs[1])
@@ -308,9 +317,9 @@ class Memory:
 
     def _unknown(self, node: Node) -> None:
         """What takes a composite apart, and calls: the worst is assumed."""
-        if node.kind.startswith("prim::Call") or node.kind in (draft.FORK, draft.ENTER, draft.EXIT):
+        if node.kind.startswith("prim::Call") or node.kind in _HAND_OVER:
             self._all_escape(node.inputs)
-        if node.kind == draft.FORK:
+        if node.kind in draft.TASKS:
             self._all_fresh(node.outputs)
         else:
             self._all_escape(node.outputs)

@@ -15,7 +15,14 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.type_text import message_text
-from tensorscript.dialects.ts.types import TENSOR, ClassType, InterfaceType, TensorType, TupleType
+from tensorscript.dialects.ts.types import (
+    TENSOR,
+    AwaitType,
+    ClassType,
+    InterfaceType,
+    TensorType,
+    TupleType,
+)
 
 from . import draft
 from .attributes import no_attribute, plain_attr
@@ -56,6 +63,9 @@ class Objects(Statements):
             if isinstance(member, EnumRef):
                 held = self.program.classes[member.class_name].constants[member.member]
                 return Simple(self.constant(held))
+        if isinstance(value.type, AwaitType):
+            made = self.insert(draft.AWAIT, [value], [value.type.element], span)
+            return self.object_attr(made.output, name, span)
         if isinstance(value.type, ClassType | InterfaceType) and (info := self.info(value.type)):
             called = name == "__call__" and info.category == "module"
             found = None if called else self._class_attr(value, info, name, span)

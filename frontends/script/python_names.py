@@ -80,7 +80,8 @@ _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "sparse": "_sparse_", "special"
 _FORMS = {
     "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
     "_get_tracing_state": "is_tracing",
-    "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional",
+    "fork": "fork", "_fork": "fork",
+    "awaitable": "awaitable", "_awaitable": "awaitable", "_unwrap_optional": "unwrap_optional",
     "unwrap_optional": "unwrap_optional",
     "_isinstance": "isinstance",
     "isinstance": "isinstance", "isinstance_of": "isinstance",
@@ -97,6 +98,10 @@ _WRITTEN_OUT: dict[str, Sugared] = {
 _RENAMED = {
     "wait": "aten::wait",
     "_wait": "aten::wait",
+    "awaitable_wait": "prim::awaitable_wait",
+    "_awaitable_wait": "prim::awaitable_wait",
+    "awaitable_nowait": "prim::awaitable_nowait",
+    "_awaitable_nowait": "prim::awaitable_nowait",
     "_segment_reduce": "aten::segment_reduce",
 }
 _REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}

@@ -33,10 +33,10 @@ from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.dialects.ts.ops import (
     CallOp,
     ConstantOp,
-    ForkOp,
     FuncOp,
     IsInstanceOp,
     OperatorOp,
+    TaskOp,
 )
 from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
@@ -138,30 +138,28 @@ class CodeFiles:
         self._found.setdefault(symbol, lambda: self._function(symbol))
 
     def _scan(self, function: FuncOp) -> None:
-        """Note what a function refers to: called functions first, then types."""
-        bodies = [function]
-        for body in bodies:
-            for op in walk_ops(body):
-                if isinstance(op, CallOp):
-                    self._refer_function(op.callee.data)
-                elif isinstance(op, ForkOp):
-                    bodies.append(self.definitions.function(op.callee.data))
-                elif isinstance(op, ConstantOp) and isinstance(op.value.data, FunctionRef):
-                    self._refer_function(op.value.data.qualified_name)
-                elif isinstance(op, OperatorOp):
-                    self.operators.add(op.schema.data)
-        for body in bodies:
-            for arg in body.block.args:
-                self._refer(arg.type)
-            self._refer(body.return_type)
-            for op in walk_ops(body):
-                for result in op.results:
-                    self._refer(result.type)
-                for inner in op.regions:
-                    for value in inner.block.args:
-                        self._refer(value.type)
-                for tested in op.types if isinstance(op, IsInstanceOp) else ():
-                    self._refer(tested)
+        """Note what a function refers to: called functions first, then types, and behind the type
+        of a task what its body refers to."""
+        for op in walk_ops(function):
+            if isinstance(op, CallOp):
+                self._refer_function(op.callee.data)
+            elif isinstance(op, ConstantOp) and isinstance(op.value.data, FunctionRef):
+                self._refer_function(op.value.data.qualified_name)
+            elif isinstance(op, OperatorOp):
+                self.operators.add(op.schema.data)
+        for arg in function.block.args:
+            self._refer(arg.type)
+        self._refer(function.return_type)
+        for op in walk_ops(function):
+            for result in op.results:
+                self._refer(result.type)
+            for inner in op.regions:
+                for value in inner.block.args:
+                    self._refer(value.type)
+            for tested in op.types if isinstance(op, IsInstanceOp) else ():
+                self._refer(tested)
+            if isinstance(op, TaskOp):
+                self._scan(self.definitions.function(op.callee.data))
 
     # Definitions
 

@@ -19,7 +19,7 @@ from tensorscript.base.errors import UserError
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.graph_text import graph_text, node_texts
 from tensorscript.dialects.ts.locations import span_of
-from tensorscript.dialects.ts.ops import ConstantOp, ForkOp, FuncOp, OperatorOp
+from tensorscript.dialects.ts.ops import ConstantOp, FuncOp, OperatorOp, TaskOp
 from tensorscript.dialects.ts.types import TENSOR, TensorType, TupleType
 from tensorscript.eager.storage import TensorBase, make
 from tensorscript.eager.tracing import traced_by
@@ -97,7 +97,7 @@ class Recording:
         tasks: dict[str, FuncOp] = {}
         pending = [self.flat]
         while pending:
-            found = [op.callee.data for op in pending.pop().walk() if isinstance(op, ForkOp)]
+            found = [op.callee.data for op in pending.pop().walk() if isinstance(op, TaskOp)]
             new = {name: self.functions[name] for name in found if name not in tasks}
             pending += new.values()
             tasks |= {name: _erased(body) for name, body in new.items()}

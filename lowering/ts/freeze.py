@@ -130,7 +130,7 @@ class ModuleTree:
 
     def _is_task(self, op: Operation) -> bool:
         """Whether an op runs a function that is frozen with the methods."""
-        return isinstance(op, ts.ForkOp) and any(
+        return isinstance(op, ts.TaskOp) and any(
             task.sym_name.data == op.callee.data for task in self.tasks
         )
 

@@ -25,7 +25,7 @@ def split_tasks(tree: ModuleTree, methods: Sequence[ts.FuncOp]) -> list[ts.FuncO
     made: list[ts.FuncOp] = []
     for function in (todo := list(methods)):
         for op in walk_ops(function):
-            if not isinstance(op, ts.ForkOp):
+            if not isinstance(op, ts.TaskOp):
                 continue
             if (callee := tree.functions.get(op.callee.data)) is None:
                 continue
@@ -44,16 +44,16 @@ def drop_objects(tree: ModuleTree, methods: Sequence[ts.FuncOp], tasks: list[ts.
     by_name = {task.sym_name.data: task for task in tasks}
     # The tasks of a task stand behind it.
     for function in (*reversed(tasks), *methods):
-        forks: dict[str, list[ts.ForkOp]] = {}
+        forks: dict[str, list[ts.TaskOp]] = {}
         for op in walk_ops(function):
-            if isinstance(op, ts.ForkOp) and op.callee.data in by_name:
+            if isinstance(op, ts.TaskOp) and op.callee.data in by_name:
                 forks.setdefault(op.callee.data, []).append(op)
         for name, same in forks.items():
             _drop_unread(tree, by_name[name], same)
         remove_dead_code(function)
 
 
-def _drop_unread(tree: ModuleTree, task: ts.FuncOp, forks: Sequence[ts.ForkOp]) -> None:
+def _drop_unread(tree: ModuleTree, task: ts.FuncOp, forks: Sequence[ts.TaskOp]) -> None:
     pairs = zip(task.block.args, tree.tasks[task], strict=True)
     kept = [k for k, (arg, held) in enumerate(pairs) if held is None or arg.first_use is not None]
     for fork in forks:

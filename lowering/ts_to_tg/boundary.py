@@ -47,6 +47,7 @@ from .specs import (
 from .text_values import TEXT
 from .values import (
     ABSENT,
+    AwaitValue,
     ComplexTensor,
     DictRef,
     FutureValue,
@@ -220,6 +221,9 @@ class Boundary:
             return OutputTree("absent")
         if isinstance(value, FutureValue):
             return OutputTree("future", children=(self.tree(value.value),))
+        if isinstance(value, AwaitValue):
+            self.builder.operator = "return"
+            self.builder.cannot("a call that waits to be made")
         if isinstance(value, Text):
             return OutputTree("text", self.leaf(value.column))
         if isinstance(value, UnknownString) and value.pieces:

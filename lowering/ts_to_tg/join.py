@@ -33,7 +33,9 @@ from .merge import (
 from .text_values import Textual, is_textual
 from .values import (
     ABSENT,
+    PERHAPS,
     UNINITIALIZED,
+    AwaitCell,
     Compound,
     DictRef,
     Grown,
@@ -334,7 +336,7 @@ class Join:
         sites, frozen = tuple(s for v in given for s in v.sites), any(v.frozen for v in given)
 
         def rebuild(it: Iterator[SSAValue]) -> Value:
-            made = ListRef(sites, frozen=frozen)
+            made = AwaitCell() if type(given[0]) is AwaitCell else ListRef(sites, frozen=frozen)
             made.shared = True
             self.b.heap[made] = tuple(p(it) for p in parts)
             return made
@@ -348,6 +350,8 @@ class Join:
 
     def content(self, ref: Ref, yes: Value, no: Value) -> Rebuild:
         """The plan for the contents of one reference."""
+        if isinstance(ref, AwaitCell) and len(yes) != len(no):
+            return lambda it: PERHAPS
         if isinstance(ref, ListRef) and len(yes) != len(no):
             found = joined(of_list(self.b, ref, self.yes), of_list(self.b, ref, self.no))
             must_grow(

@@ -13,6 +13,7 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select
 from .elements import as_expr
 from .values import (
     UNINITIALIZED,
+    AwaitValue,
     Chosen,
     ComplexTensor,
     DictRef,
@@ -63,6 +64,8 @@ def kind_of(value: Value) -> Kind:
             return ("a text",)
         case FutureValue():
             return ("a future",)
+        case AwaitValue():
+            return "a call that waits to be made", value.callee
         case Chosen():
             return type(value).__name__, id(value)
     return type(value).__name__, value
@@ -79,7 +82,8 @@ def is_constant(value: Value) -> bool:
     """Known as a whole, and no number: None, a string, a member of an enum, ..."""
     held = (
         Tensor | ComplexTensor | TupleValue | ListRef | DictRef | ObjectRef | Variant | Chosen
-        | UnknownString | Text | FutureValue | QuantizedTensor | NestedTensor | SparseTensor
+        | UnknownString | Text | FutureValue | AwaitValue | QuantizedTensor | NestedTensor
+        | SparseTensor
     )  # fmt: skip
     return value is not UNINITIALIZED and not is_scalar(value) and not isinstance(value, held)
 

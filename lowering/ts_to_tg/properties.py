@@ -11,6 +11,7 @@ from tensorscript.dialects.te.simplify import simplify
 from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.dialects.ts.types import ClassType
 
+from .awaits import awaited, there
 from .builder import Rows
 from .evaluator import Evaluator
 from .list_tensors import list_of_tensor
@@ -215,6 +216,8 @@ PROPERTIES: Rows = {
     "prim::EnumName": lambda ev, x: x.member,
     "prim::EnumValue": lambda ev, x: enum_member(ev, x),
     "aten::wait": _wait,
+    "prim::awaitable_wait": awaited,
+    "prim::awaitable_nowait": there,
     "aten::is_autocast_enabled": lambda ev: ev.autocast.gpu,
     "aten::is_autocast_cpu_enabled": lambda ev: ev.autocast.cpu,
     "profiler::_record_function_enter_new": _record,

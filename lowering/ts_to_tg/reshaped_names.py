@@ -29,7 +29,7 @@ _REFUSED = "changes the shape of a tensor in place that may have other names"
 _KEEP_IDENTITY = frozenset(("aten::contiguous", "aten::to", "aten::cpu", "aten::requires_grad_"))
 """Operators besides those in place whose result may be their argument itself."""
 
-_KEEPERS = (ts.SetAttrOp, ts.CallOp, ts.CallMethodOp, ts.ForkOp, ts.YieldOp)
+_KEEPERS = (ts.SetAttrOp, ts.CallOp, ts.CallMethodOp, ts.TaskOp, ts.YieldOp)
 """Ops after which an operand may have other names."""
 
 VIEWS = frozenset(

@@ -18,6 +18,7 @@ from tensorscript.dialects.ts.list_tensors import element_of, refusal, tensor_dt
 from tensorscript.dialects.ts.number_operands import number_operand
 from tensorscript.dialects.walks import walk_ops
 
+from .awaits import waiting
 from .branches import branch
 from .dicts import dict_of
 from .evaluator import Env, Evaluator
@@ -326,6 +327,10 @@ def _fork(ev: Evaluator, op: ts.ForkOp, env: Env) -> None:
         ev.autocasts = around
 
 
+def _awaitable(ev: Evaluator, op: ts.AwaitableOp, env: Env) -> None:
+    env[op.result] = waiting(ev, op.callee.data, tuple(env[a] for a in op.arguments))
+
+
 def _enter(ev: Evaluator, op: ts.EnterOp | ts.ExitOp, env: Env) -> None:
     owner = env[op.argument]
     if not isinstance(owner, ObjectRef):
@@ -425,6 +430,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     ts.PrintOp: _by_option(_print),
     ts.RaiseOp: _raise,
     ts.ForkOp: _fork,
+    ts.AwaitableOp: _awaitable,
     ts.EnterOp: _enter,
     ts.ExitOp: _enter,
 }

@@ -307,7 +307,47 @@ class FutureValue:
         return FutureValue(*elements)
 
 
-Compound = TupleValue | FutureValue | ComplexTensor | QuantizedTensor | NestedTensor | SparseTensor
+class AwaitCell(ListRef):
+    """Whether a call that waits was made: nothing yet, its result, or `PERHAPS`."""
+
+    __slots__ = ()
+
+
+PERHAPS = (None, None)
+"""A call was made in one branch and not in the other."""
+
+
+@dataclass(frozen=True)
+class AwaitValue:
+    """A call that waits to be made.
+
+    Attributes:
+        cell: whether it was made.
+        callee: the function to call; nothing if the result is there.
+        arguments: what it is called with.
+    """
+
+    cell: AwaitCell
+    callee: str = ""
+    arguments: tuple[Value, ...] = ()
+
+    @property
+    def elements(self) -> tuple[Value, ...]:
+        return (self.cell, *self.arguments)
+
+    def with_elements(self, elements: tuple[Value, ...]) -> AwaitValue:
+        return AwaitValue(elements[0], self.callee, elements[1:])
+
+
+Compound = (
+    TupleValue
+    | FutureValue
+    | AwaitValue
+    | ComplexTensor
+    | QuantizedTensor
+    | NestedTensor
+    | SparseTensor
+)
 """Values that are made of others: `elements`, and `with_elements` for one of the same kind."""
 
 

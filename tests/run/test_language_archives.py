@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import language_programs_awaits
 import language_programs_classes
 import language_programs_contexts
 import language_programs_functions
@@ -27,6 +28,7 @@ import tensorscript
 
 PROGRAMS = programs_of(
     language_programs_classes,
+    language_programs_awaits,
     language_programs_contexts,
     language_programs_functions,
     language_programs_named,

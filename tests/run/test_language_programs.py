@@ -10,6 +10,7 @@ import language_programs_any
 import language_programs_arguments
 import language_programs_arrays
 import language_programs_assignments
+import language_programs_awaits
 import language_programs_builtin_types
 import language_programs_called
 import language_programs_classes
@@ -59,6 +60,7 @@ PROGRAMS = programs_of(
     language_programs_arguments,
     language_programs_arrays,
     language_programs_assignments,
+    language_programs_awaits,
     language_programs_builtin_types,
     language_programs_called,
     language_programs_classes,
@@ -184,6 +186,8 @@ UNPRINTED = {
 
 INTERPRETED = {
     "any_of_interface": "isinstance of !ts.interface",
+    "await_after_branch": "in-place write to a tensor that may share memory with another one",
+    "await_perhaps_before": "a call that may have been made in a branch",
     "cast_of_tensor": "a complex number that is not known",
     "class_lt_sort": "the order of values that are no numbers or strings",
     "class_lt_sort_in_tuples": "the order of values that are no numbers or strings",

@@ -4,6 +4,7 @@ from tensorscript.compiler.jit import frozen_passes as frozen
 from tensorscript.compiler.jit import function_schema as schemas
 from tensorscript.compiler.jit import graph_passes as passes
 from tensorscript.compiler.jit import graph_patterns as patterns
+from tensorscript.compiler.jit import language
 from tensorscript.compiler.jit.containers import ScriptDict, ScriptList
 from tensorscript.compiler.jit.function_schema import Argument, FunctionSchema, parse_schema
 from tensorscript.compiler.jit.graph import Graph
@@ -13,6 +14,7 @@ from tensorscript.compiler.jit.graph_nodes import GraphBlock as Block
 from tensorscript.compiler.jit.graph_nodes import Node, Use, Value
 from tensorscript.compiler.jit.graph_types import (
     AnyType,
+    AwaitType,
     BoolType,
     ClassType,
     ComplexType,
@@ -34,6 +36,7 @@ from tensorscript.compiler.jit.graph_types import (
     UnionType,
 )
 from tensorscript.eager import executor_flags as flags
+from tensorscript.runtime.awaits import Await
 
 from . import _nn as _nn
 
@@ -108,12 +111,18 @@ _jit_pass_transpose_frozen_linear = frozen.transpose_frozen_linear
 _jit_get_all_schemas = schemas.all_schemas
 _jit_get_schemas_for_operator = schemas.schemas_for_operator
 
+_Await = Await
+_awaitable = language.awaitable
+_awaitable_nowait = language.awaitable_nowait
+_awaitable_wait = language.awaitable_wait
+
 _propagate_shapes = passes.propagate_shapes
 _create_function_from_graph = create_function_from_graph
 
 __all__ = [
     "AnyType",
     "Argument",
+    "AwaitType",
     "Block",
     "BoolType",
     "ClassType",

@@ -23,6 +23,9 @@ from tensorscript.compiler.jit.language import (
     Error,
     IgnoreContextManager,
     annotate,
+    awaitable,
+    awaitable_nowait,
+    awaitable_wait,
     drop,
     export,
     fork,
@@ -60,10 +63,12 @@ from tensorscript.compiler.jit.unavailable import (
 )
 from tensorscript.compiler.jit.unit import CompilationUnit
 from tensorscript.frontends.trace.check import TracingCheckError
+from tensorscript.runtime.awaits import Await
 from tensorscript.runtime.values import Future
 
 from . import (
     _async,
+    _await,
     _freeze,
     _fuser,
     _recursive,
@@ -78,6 +83,8 @@ from . import (
 _fork, _wait, _isinstance, _set_fusion_strategy = fork, wait, isinstance, set_fusion_strategy
 _overload, _overload_method, _unwrap_optional = overload, overload, unwrap_optional
 _script_if_tracing, _drop, _hide_source_ranges = script_if_tracing, drop, hide_source_ranges
+_Await, _awaitable = Await, awaitable
+_awaitable_nowait, _awaitable_wait = awaitable_nowait, awaitable_wait
 _IgnoreContextManager, _get_trace_graph = IgnoreContextManager, get_trace_graph
 
 __all__ = [
@@ -99,6 +106,7 @@ __all__ = [
     "TracerWarning",
     "TracingCheckError",
     "_async",
+    "_await",
     "_freeze",
     "_fuser",
     "_recursive",
