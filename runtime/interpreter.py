@@ -25,6 +25,7 @@ from tensorscript.dialects.ts.constants import (
     EnumRef,
     GeneratorLiteral,
     ListLiteral,
+    ObjectLiteral,
     TensorLiteral,
 )
 from tensorscript.dialects.ts.locations import span_of
@@ -235,6 +236,8 @@ class Interpreter:
                 if value.held is None:
                     value.held = Generator().manual_seed(value.initial_seed())
                 return value.held
+            case ObjectLiteral():
+                return value.get()
             case ListLiteral():
                 element = type_.element if isinstance(type_, ListType) else None
                 return [self.constant(v, element) for v in value.elements]

@@ -47,24 +47,28 @@ class Capturer:
     """Captures the objects below one root.
 
     Args:
-        root: the module that will be saved.
+        root: the module that will be saved, or objects that its code names.
         class_info: declarations by name.
         get_state: calls the `__getstate__` of an object.
+        prefix: the folder of the storages in the archive.
+        others: further arrays that will be stored.
     """
 
     def __init__(
         self,
-        root: ScriptObject,
+        root: ScriptObject | tuple[ScriptObject, ...],
         class_info: Callable[[str], ClassInfo],
         get_state: Callable[[ScriptObject], Any],
+        prefix: str = "data",
+        others: Iterable[tuple[Array, DType]] = (),
     ) -> None:
         self._class_info = class_info
         self._get_state = get_state
         self._states: dict[int, Any] = {}
         self._captured: dict[int, tuple[object, pickled.Value]] = {}
-        self.storages = StorageTable("data", self._arrays(root))
+        self.storages = StorageTable(prefix, [*others, *self._arrays(root)])
 
-    def _arrays(self, root: ScriptObject) -> Iterator[tuple[Array, DType]]:
+    def _arrays(self, root: Any) -> Iterator[tuple[Array, DType]]:
         """What is stored of every tensor below `root`."""
         for tensor in self._survey(root):
             if tensor._sparse is not None:
@@ -74,7 +78,7 @@ class Capturer:
             if (held := tensor._quantizer) is not None and held.axis is not None:
                 yield from zip((held.scale, held.zero_point), held.dtypes, strict=True)
 
-    def _survey(self, root: ScriptObject) -> list[Tensor]:
+    def _survey(self, root: Any) -> list[Tensor]:
         """Every tensor below `root`; calls each `__getstate__` once on the way."""
         tensors: list[Tensor] = []
         todo: list[Any] = [root]
@@ -95,6 +99,10 @@ class Capturer:
 
     def _has_state(self, value: ScriptObject) -> bool:
         return "__getstate__" in self._class_info(value.class_name).methods
+
+    def constant(self, value: object) -> pickled.Value:
+        """The state of an object that the code names."""
+        return self.value(value, ANY)
 
     def object(self, value: ScriptObject) -> pickled.ObjectState:
         """The state of an object: its attributes in class order, or what `__getstate__` gave.

@@ -43,6 +43,8 @@ class ArchiveHome:
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}
         self._linker = Linker(archive.program)
+        self.restorer = Restorer(archive, self.interpreter)
+        archive.constants.restore = self.restorer.constant
 
     def class_info(self, name: str) -> ClassInfo:
         return self.archive.class_info(name)
@@ -179,7 +181,7 @@ def load(
     if not isinstance(root, pickled.ObjectState):
         raise ArchiveError("data.pkl must hold a module")
     home = ArchiveHome(archive)
-    target = Restorer(archive, home.interpreter).value(root)
+    target = home.restorer.value(root)
     if archive.class_info(target.class_name).category != "module":
         raise ArchiveError(f"data.pkl holds an object of {target.class_name}, which is no module")
     home.compile_all(target)

@@ -70,6 +70,17 @@ class Restorer:
         self._check(made, type_, where)
         return made
 
+    def constant(self, value: pickled.ObjectState) -> ScriptObject:
+        """The object that the code names as a constant.
+
+        Raises:
+            ArchiveError: its class is not in the code, or it is a module.
+        """
+        if (category := self.archive.class_info(value.type_name).category) != "class":
+            raise ArchiveError(f"constants.pkl holds an object of the {category} {value.type_name}")
+        made: ScriptObject = self.value(value, where="constants.pkl")
+        return made
+
     def _check(self, made: Any, type_: Attribute, where: str) -> None:
         if isinstance(type_, InterfaceType) or (made is None and isinstance(type_, TensorType)):
             return

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, Any, Protocol
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.replacing import replacing
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import BOOL
+from tensorscript.eager.storage import Array
 from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.torchscript.save import SavedObject, write_archive
@@ -70,6 +72,13 @@ class Archived:
         self.methods(target.class_name)
         return self.interpreter.call(f"{target.class_name}.__getstate__", [target])
 
+    def _constants(
+        self, objects: Sequence[object], arrays: Sequence[tuple[Array, DType]]
+    ) -> Capturer:
+        """Captures the objects that the code names beside the arrays that it names."""
+        held = tuple(each for each in objects if isinstance(each, ScriptObject))
+        return Capturer(held, self.class_info, self.state, "constants", arrays)
+
     def write(self, file: IO[bytes], name: str, extra_files: ExtraFiles | None) -> None:
         """Write an archive whose records lie in the folder `name`."""
         capturer = Capturer(self.root, self.class_info, self.state)
@@ -78,7 +87,7 @@ class Archived:
             for key, data in (extra_files or {}).items()
         }
         root, origin = capturer.object(self.root), self.origin or (lambda span: span)
-        saved = SavedObject(root, capturer.storages, self, extra, origin)
+        saved = SavedObject(root, capturer.storages, self, self._constants, extra, origin)
         write_archive(file, name, saved)
 
 

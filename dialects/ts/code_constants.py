@@ -10,7 +10,15 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.text import complex_text
 
-from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
+from .constants import (
+    Device,
+    DictLiteral,
+    EnumRef,
+    FunctionRef,
+    ListLiteral,
+    ObjectLiteral,
+    TensorLiteral,
+)
 from .type_text import annotation_text
 from .types import DictType, ListType, OptionalType, TupleType
 from .typing import without_none
@@ -19,7 +27,7 @@ from .value_text import float_text
 
 @dataclass
 class ConstantTable:
-    """The tensors that a text refers to as `CONSTANTS.c0`, `CONSTANTS.c1`, ..."""
+    """The tensors and objects that a text refers to as `CONSTANTS.c0`, `CONSTANTS.c1`, ..."""
 
     values: list[object] = field(default_factory=list)
 
@@ -57,7 +65,9 @@ def string_text(value: str) -> str:
 
 def is_named(value: object) -> bool:
     """Whether a text only names a constant (`CONSTANTS.c0`)."""
-    return isinstance(value, TensorLiteral) or (isinstance(value, str) and not value.isascii())
+    return isinstance(value, TensorLiteral | ObjectLiteral) or (
+        isinstance(value, str) and not value.isascii()
+    )
 
 
 def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
@@ -79,7 +89,7 @@ def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
             return value.qualified_name
         case EnumRef():
             return f"{value.class_name}.{value.member}"
-        case TensorLiteral():
+        case TensorLiteral() | ObjectLiteral():
             return table.name(value)
         case tuple():
             return _tuple_text(value, type, table)

@@ -2,7 +2,7 @@
 
 Text form: `#ts.value<"...">` holding a Python-literal-like term: `3`, `1.5`, `True`, `None`, `'s'`,
 `(1, 2)`, `[1, 2]`, `{'a': 1}`, `complex(0.0, 1.0)`, `device('cpu')`, `function('__torch__.f')`,
-`enum('__torch__.E', 'A')`, `generator(5)` (its seed),
+`enum('__torch__.E', 'A')`, `generator(5)` (its seed), `object('__torch__.C')` (its class),
 `tensor('f32', (2, 3), '<hex of little-endian bytes>')`.
 """
 
@@ -99,6 +99,36 @@ class GeneratorLiteral:
         return f'torch.Generator(device="cpu", seed={self.initial_seed()})'
 
 
+class ObjectLiteral:
+    """An object of a class that a program holds, one for all calls; compared by identity.
+
+    `held` is the object itself, once somebody has asked for it.
+    """
+
+    __slots__ = ("_make", "class_name", "held")
+
+    def __init__(self, class_name: str, make: Callable[[], object] | None = None) -> None:
+        self.class_name = class_name
+        self._make = make
+        self.held: object | None = None
+
+    def get(self) -> object:
+        """The object; made at the first use.
+
+        Raises:
+            ValueError: the literal was read from a text, which does not hold it.
+        """
+        if self.held is None:
+            if self._make is None:
+                raise ValueError(f"a text does not hold the object of {self.class_name}")
+            self.held = self._make()
+        return self.held
+
+    def __str__(self) -> str:
+        """As graphs print it."""
+        return f"object({id(self):#x})"
+
+
 @dataclass(frozen=True, eq=False)
 class QuantizedLiteral:
     """A quantized tensor of the caller: integers, and the grid that they lie on.
@@ -173,6 +203,7 @@ _WRITERS: dict[type, Callable[..., str]] = {
     ListLiteral: lambda v: "[" + ", ".join(map(text_of, v.elements)) + "]",
     DictLiteral: lambda v: "{" + ", ".join(f"{text_of(k)}: {text_of(x)}" for k, x in v.items) + "}",
     GeneratorLiteral: lambda v: f"generator({v.initial_seed()})",
+    ObjectLiteral: lambda v: f"object({v.class_name!r})",
     TensorLiteral: _tensor_text,
 }
 
@@ -201,6 +232,7 @@ _READERS: dict[str, Callable[..., object]] = {
     "function": FunctionRef,
     "enum": EnumRef,
     "generator": GeneratorLiteral,
+    "object": ObjectLiteral,
     "tensor": _read_tensor,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.schema import Argument, Schema
@@ -16,6 +17,7 @@ from tensorscript.dialects.ts.constants import (
     FunctionRef,
     GeneratorLiteral,
     ListLiteral,
+    ObjectLiteral,
     TensorLiteral,
 )
 from tensorscript.dialects.ts.type_text import schema_text
@@ -30,6 +32,7 @@ from tensorscript.dialects.ts.types import (
     NONE,
     STRING,
     TENSOR,
+    ClassType,
     ListType,
     OptionalType,
     TupleType,
@@ -204,6 +207,8 @@ def constant_type(value: object, wanted: Attribute | None = None) -> Attribute:
             return DEVICE
         case GeneratorLiteral():
             return GENERATOR
+        case ObjectLiteral():
+            return ClassType(StringAttr(value.class_name))
         case FunctionRef():
             return FUNCTION
         case TensorLiteral():

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tensorscript.base.errors import ArchiveError, CompileError
 from tensorscript.base.source import Origin, Span
-from tensorscript.dialects.ts.constants import Device, TensorLiteral
+from tensorscript.dialects.ts.constants import Device, ObjectLiteral, TensorLiteral
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.eager.storage import shown
 from tensorscript.frontends.script.callables import Function, Overloads
@@ -23,7 +23,7 @@ from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.source import parse_text
 from tensorscript.frontends.script.text import TextWorld
 from tensorscript.frontends.script.text_library import Found, Library
-from tensorscript.frontends.script.values import Sugared
+from tensorscript.frontends.script.values import Simple, Sugared
 
 from . import old_text, pickled, quantized_operators, upgrade
 from .archive import Archive, ArchiveContents, Source, contents_of
@@ -70,8 +70,27 @@ class ArchiveWorld(TextWorld):
         return super().value(name, em, span)
 
 
+@dataclass(frozen=True)
+class ArchivedObject:
+    """An object that the code names as a constant, as PyTorch's frozen modules do."""
+
+    literal: ObjectLiteral
+
+    def emit(self, em: FunctionEmitter, span: Span | None) -> Sugared:
+        """The object; its class is compiled by then."""
+        world = em.resolver.world  # type: ignore[attr-defined]  # text has a TextResolver
+        world.named_type(self.literal.class_name)
+        return Simple(em.constant(self.literal, span))
+
+
 class ConstantTable(Sequence[object]):
-    """`CONSTANTS.cN` as constants of the dialect, made when first used."""
+    """`CONSTANTS.cN` as constants of the dialect, made when first used.
+
+    Attributes:
+        restore: makes an object of its state; whoever runs the code says how.
+    """
+
+    restore: Callable[[pickled.ObjectState], object]
 
     def __init__(self, values: Sequence[pickled.Value], tensors: TensorStore) -> None:
         self._values = values
@@ -100,8 +119,10 @@ class ConstantTable(Sequence[object]):
                     )
                 made = self._tensors.tensor(value)
                 return TensorLiteral(shown(made), made.dtype, made.requires_grad)
-            case pickled.ObjectState():
+            case pickled.ObjectState() if value.type_name.startswith(CUSTOM_CLASSES):
                 return quantized_operators.packed_weights(value, self._tensors)
+            case pickled.ObjectState():
+                return ArchivedObject(ObjectLiteral(value.type_name, lambda: self.restore(value)))
             case pickled.DeviceRef():
                 return Device(value.text)
             case bool() | int() | float() | complex() | str() | None:
@@ -120,12 +141,14 @@ class OpenArchive:
         world: its classes and functions as they become `ts`.
         tensors: makes tensors of its references.
         origin: tells where its code came from.
+        constants: what `CONSTANTS.cN` of its code stand for.
     """
 
     contents: ArchiveContents
     world: ArchiveWorld
     tensors: TensorStore
     origin: Origin
+    constants: ConstantTable
 
     @property
     def program(self) -> Program:
@@ -216,4 +239,6 @@ def open_archive(source: Source, device: str | None = None) -> OpenArchive:
     own = code if legacy is None else LegacyLibrary(code, legacy.modules)
     library = ArchiveLibrary(own)
     constants = ConstantTable(contents.constants, tensors)
-    return OpenArchive(contents, ArchiveWorld(Program(), library, constants), tensors, origin)
+    return OpenArchive(
+        contents, ArchiveWorld(Program(), library, constants), tensors, origin, constants
+    )

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Protocol
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.constants import (
     Device,
+    ObjectLiteral,
     TensorLiteral,
 )
+from tensorscript.eager.storage import Array
 
 from . import pickled
 from .code_files import CodeFiles, Definitions
@@ -35,6 +38,17 @@ MOVED_VERSION = 6
 """From this version on, the version is in `.data/version`."""
 
 
+class CapturedConstants(Protocol):
+    """The objects that a program names, as they are stored."""
+
+    storages: StorageTable
+
+    def constant(self, value: object) -> pickled.Value: ...
+
+
+ConstantCapture = Callable[[Sequence[object], Sequence[tuple[Array, DType]]], CapturedConstants]
+
+
 @dataclass(frozen=True)
 class SavedObject:
     """What an archive holds.
@@ -43,6 +57,7 @@ class SavedObject:
         root: the module.
         storages: where its tensors are; they were referred to when `root` was made.
         definitions: the program of its classes.
+        constants: captures the objects that the program names, beside arrays that it names.
         extra_files: name to contents of the user's files.
         origin: the place in the original source of a place in the program's text.
     """
@@ -50,6 +65,7 @@ class SavedObject:
     root: pickled.ObjectState
     storages: StorageTable
     definitions: Definitions
+    constants: ConstantCapture
     extra_files: Mapping[str, Bytes] = field(default_factory=dict)
     origin: Origin = lambda span: span
 
@@ -66,7 +82,7 @@ def write_archive(file: IO[bytes], name: str, saved: SavedObject) -> None:
         code.write_class(class_name)
     code.write_rest()
     texts = list(code.texts())
-    storages, constants = _constants(code)
+    storages, constants = _constants(code, saved.constants)
 
     out = ZipWriter(file, name)
     for key, contents in saved.extra_files.items():
@@ -112,24 +128,29 @@ def _class_names(root: pickled.Value) -> Iterator[str]:
     yield from seen
 
 
-def _constants(code: CodeFiles) -> tuple[StorageTable, tuple[pickled.Value, ...]]:
+def _constants(
+    code: CodeFiles, capture: ConstantCapture
+) -> tuple[StorageTable, tuple[pickled.Value, ...]]:
     """The constants that the code only names, and the storages of the tensors among them."""
     values = code.constants.values
     tensors = [value for value in values if isinstance(value, TensorLiteral)]
-    storages = StorageTable("constants", [(t.array, t.dtype) for t in tensors])
-    return storages, tuple(_constant(value, storages) for value in values)
+    objects = [value.get() for value in values if isinstance(value, ObjectLiteral)]
+    captured = capture(objects, [(t.array, t.dtype) for t in tensors])
+    return captured.storages, tuple(_constant(value, captured) for value in values)
 
 
-def _constant(value: object, storages: StorageTable) -> pickled.Value:
+def _constant(value: object, captured: CapturedConstants) -> pickled.Value:
     match value:
         case TensorLiteral():
-            return storages.ref(value.array, value.dtype, value.requires_grad)
+            return captured.storages.ref(value.array, value.dtype, value.requires_grad)
+        case ObjectLiteral():
+            return captured.constant(value.get())
         case Device():
             return pickled.DeviceRef(value.text)
         case bool() | int() | float() | complex() | str() | None:
             return value
         case tuple():
-            return tuple(_constant(v, storages) for v in value)
+            return tuple(_constant(v, captured) for v in value)
     raise ArchiveError(f"a constant of type {type(value).__name__} cannot be saved")
 
 

@@ -20,6 +20,7 @@ from tensorscript.dialects.ts.constants import (
     DictLiteral,
     GeneratorLiteral,
     ListLiteral,
+    ObjectLiteral,
     Opaque,
     QuantizedLiteral,
     SparseLiteral,
@@ -122,6 +123,8 @@ class Evaluator:
             self.b.cannot(f"{value.kind} as an argument")
         if isinstance(value, GeneratorLiteral):
             self.b.cannot("a random generator of the program's own")
+        if isinstance(value, ObjectLiteral):
+            self.b.cannot("an object among the constants of an archive")
         if isinstance(value, SparseLiteral):
             at, values = self.import_value(value.indices), self.import_value(value.values)
             return SparseTensor(value.size, at, values, value.coalesced)
