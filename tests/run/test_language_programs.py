@@ -187,6 +187,7 @@ UNPRINTED = {
 INTERPRETED = {
     "any_of_interface": "isinstance of !ts.interface",
     "await_after_branch": "in-place write to a tensor that may share memory with another one",
+    "await_in_loop_of_unknown_length": "a list whose length a loop changes",
     "await_perhaps_before": "a call that may have been made in a branch",
     "cast_of_tensor": "a complex number that is not known",
     "class_lt_sort": "the order of values that are no numbers or strings",
