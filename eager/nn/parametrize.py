@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from tensorscript.base.errors import GuardError
+
 from ..modes import no_grad
 from ..tensor import Tensor
+from ..tracing import active_tracer
 from .container import ModuleDict, ModuleList
 from .module import Module
 from .parameter import Parameter
@@ -193,6 +196,8 @@ def _property(name: str) -> property:
         make = self.parametrizations[name]
         if not _KEPT.blocks:
             return make()
+        if active_tracer() is not None:
+            raise GuardError("Cannot trace a model while caching parametrizations.")
         key = id(self), name
         if key not in _KEPT.values:
             _KEPT.values[key] = make()

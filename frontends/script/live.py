@@ -207,10 +207,14 @@ class World(LiveClasses):
         inner = inspect.unwrap(value)
         if not isinstance(inner, types.FunctionType):
             name = type(value).__name__
+            call = inspect.getattr_static(type(value), "__call__", None)
+            if (getattr(call, "__module__", None) or "").partition(".")[0] in TORCH_ROOTS:
+                # A module's call is annotated for those who read us; it takes and gives tensors.
+                return PythonValue(self.program, value, name)
             return PythonValue(self.program, value, name, lambda a: type_of_object(a, self, None))
-        call = self.python_call(inner)
-        self.program.python_functions[call.name] = value
-        return call
+        stays = self.python_call(inner)
+        self.program.python_functions[stays.name] = value
+        return stays
 
     def _composite(
         self, value: object, label: str, em: FunctionEmitter, span: Span | None

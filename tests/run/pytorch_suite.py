@@ -243,7 +243,9 @@ def main() -> None:
     sys.modules["torchvision"] = None  # type: ignore[assignment]  # it would import PyTorch
     for name in _LACKED:
         vars(tensorscript).setdefault(name, Absent(f"torch.{name}"))
-    vars(_C).update(has_lapack=True, has_mkldnn=False, has_mkl=False)
+    vars(_C).update(
+        _jit_has_cpp_tests=lambda: False, has_lapack=True, has_mkldnn=False, has_mkl=False
+    )
     vars(tensorscript.backends).setdefault("quantized", SimpleNamespace(supported_engines=[]))
     for name in _NO_EFFECT:
         vars(_C).setdefault(name, lambda *_: None)

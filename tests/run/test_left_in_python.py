@@ -101,6 +101,23 @@ def test_annotations_of_an_object_are_the_types_of_its_call(mode: Any) -> None:
     assert "str = ^Described" in str(function.graph)
 
 
+class Layer(torch.nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * 3
+
+
+layer = Layer()
+
+
+def test_a_module_that_a_function_calls_takes_and_gives_tensors() -> None:
+    def calls(x: Tensor) -> Any:
+        return layer(x) + 1
+
+    function = jit.script(calls)
+    assert function(ones(2)).tolist() == [4.0, 4.0]
+    assert "Tensor = ^Layer" in str(function.graph)
+
+
 def test_an_object_refuses_what_its_call_does_not_take() -> None:
     def refused(x: str) -> float:
         return scaled(x, 0.5)  # type: ignore[arg-type]  # what is refused

@@ -144,6 +144,15 @@ def test_a_users_parametrizations_are_chained_assigned_and_removed() -> None:
     assert parametrize.is_parametrized(twin)
 
 
+def test_what_is_computed_once_is_not_traced() -> None:
+    layer = ts.nn.Linear(3, 3)
+    ts.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    assert ts.jit.trace(layer, ts.ones(1, 3))(ts.ones(1, 3)).shape == (1, 3)
+    refused = pytest.raises(RuntimeError, match="Cannot trace a model while caching param")
+    with ts.nn.utils.parametrize.cached(), refused:
+        ts.jit.trace(layer, ts.ones(1, 3))
+
+
 def test_spectral_norm_is_removed() -> None:
     layer = ts.nn.utils.spectral_norm(ts.nn.Linear(3, 2)).eval()
     x = ts.ones(1, 3)
