@@ -333,6 +333,10 @@ class _Groups(BlockedProduct):
 
     # --- tiles
 
+    def _fetch_rows(self) -> list[Operation]:
+        """Each row of a panel lies on its own: a processor fetches its next line by itself."""
+        return []
+
     def steps(self) -> tuple[Expr, Expr]:
         start = self.first_k if self.plan.x == "before" else const(0)
         total: Expr | None = None

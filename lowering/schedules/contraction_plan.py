@@ -44,6 +44,10 @@ LEAST_PLAIN_WORK = 1 << 13
 
 PACK = 0.4
 """Of packing an element."""
+PACK_ROWS = 0.8
+"""Of packing an element of the rows, which is turned: lines of as many rows are waited for."""
+LEAVING = 0.4
+"""Of an element of the rows that is packed before the tasks, for it leaves the near caches."""
 READ = 0.05
 """Of reading an element once more."""
 SCATTERED = 0.02
@@ -200,7 +204,8 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     crossing = 0.0
     if sizes.tasks > 1:
         crossing = SHARE * count / (parts if factor == "y" else 1) + BARRIER / sizes.depth
-    before, by_task = PACK * count + crossing + again, PACK * count * readers
+    pack, leaving = (PACK_ROWS, LEAVING) if factor == "x" else (PACK, 0.0)
+    before, by_task = (pack + leaving) * count + crossing + again, pack * count * readers
     if factor in sizes.whole or before < by_task:
         return before, "before"
     return by_task, "task"

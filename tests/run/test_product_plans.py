@@ -27,7 +27,11 @@ def sizes(rows: int, columns: int, depth: int, **more: object) -> Sizes:
     [
         # Every thread packs its own columns, and nothing is packed twice.
         (sizes(256, 256, 256, plain=frozenset("x")), Plan(1, 8, "none", "task")),
-        # Rows a power of two apart are packed, by two tasks each; the columns once.
+        # Rows a power of two apart are packed by the task that takes them, the columns once;
+        (sizes(1024, 1024, 1024, tile=Tile(13, 32, 16), most_panels=43),
+         Plan(8, 1, "task", "before")),
+        (sizes(512, 512, 512, tile=Tile(14, 16, 8), most_panels=32), Plan(8, 1, "task", "before")),
+        # by two tasks where panels divide better so.
         (sizes(1024, 1024, 1024), Plan(4, 2, "task", "before")),
         # Weights are packed at compile time.
         (sizes(64, 512, 512, plain=frozenset("x"), free=frozenset("y")),
@@ -203,3 +207,13 @@ def test_a_depth_of_joined_heads_is_packed_by_squares(width: int) -> None:
     wanted = x.transpose(0, 2, 1, 3).reshape(2, 77, -1).astype("f8") @ w
     got = ts.compile(heads_joined, (x, w), fallback="error")(x, w)
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_groups_ask_for_no_rows() -> None:
+    """A row of theirs is read on and on, not a step of all rows at a time."""
+    x = ts.randn(100, 500).to(ts.bfloat16)
+    w = ts.randn(500, 300).to(ts.bfloat16)
+    target, cpu = "x86_64-unknown-linux-gnu", "sapphirerapids"
+    compiled = ts.compile(product, (x, w), target=target, cpu=cpu, fallback="error")
+    text = compiled.ir("scheduled")
+    assert "yp: bf16[" in text and "te.prefetch xp" not in text
