@@ -219,12 +219,12 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     if M is not None:
         M = M.broadcast_to(A.shape)
     if m < n:
-        u, s, v = svd_lowrank(A.mH, count, niter, None if M is None else M.mH)
-        return v, s, u
+        A, M = A.mH, None if M is None else M.mH
     basis = _basis(A, count, niter or 0, M)
     small = op("matmul", basis.mH, A if M is None else A - M)
     u, s, vh = op("linalg_svd", small, False)
-    return op("matmul", basis, u), s, vh.mH
+    left, right = op("matmul", basis, u), vh.mH
+    return (right, s, left) if m < n else (left, s, right)  # asked again, as traces are told
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:

@@ -139,7 +139,9 @@ class TensorValues(TensorBase):
 
     def __array_wrap__(self, array: Array, context: Any = None, scalar: bool = False) -> Any:
         """Results of NumPy's functions on tensors are tensors again."""
-        return make(array, dtypes.from_numpy(array.dtype))
+        made = make(array, dtypes.from_numpy(array.dtype))
+        tracer = active_tracer()
+        return made if tracer is None else tracer.enters("from_numpy", made)
 
     def __dlpack__(self, **options: Any) -> Any:
         """A capsule for other libraries, sharing memory.

@@ -26,9 +26,13 @@ _COMPOSITES = {
 _TEXTS = f"{_HOME}/eager/tensor_repr.py", f"{_HOME}/eager/traced_elements.py"
 """Files of functions that make the text of a tensor, which is Python in PyTorch."""
 _READERS = {
-    f"{_HOME}/eager/composites.py": frozenset({"tensordot", "_contracted"}),
+    f"{_HOME}/eager/composites.py": frozenset(
+        {"tensordot", "_contracted", "svd_lowrank", "pca_lowrank"}
+    ),
     f"{_HOME}/eager/tensor.py": frozenset({"call_split"}),
-    f"{_HOME}/eager/tensor_values.py": frozenset({"__contains__", "__format__"}),
+    f"{_HOME}/eager/tensor_values.py": frozenset(
+        {"__contains__", "__format__", "__array__", "__array_wrap__"}
+    ),
     f"{_HOME}/eager/printing.py": frozenset({"_bare"}),
 }
 """Functions that read numbers of tensors where PyTorch's Python does: warnings have their lines."""

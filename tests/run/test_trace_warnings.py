@@ -18,7 +18,8 @@ torch = pytest.importorskip("torch")
 programs = pytest.importorskip("trace_warning_programs")
 texts = pytest.importorskip("trace_text_programs")
 calls = pytest.importorskip("trace_library_programs")
-PROGRAMS = programs.PROGRAMS | texts.PROGRAMS | calls.PROGRAMS
+numbers = pytest.importorskip("trace_number_programs")
+PROGRAMS = programs.PROGRAMS | texts.PROGRAMS | calls.PROGRAMS | numbers.PROGRAMS
 PRINTING = (torch._tensor_str, importlib.import_module("tensorscript.eager.printing"))
 
 

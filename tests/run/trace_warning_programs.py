@@ -7,8 +7,11 @@ which works on resized memory there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 Program = Callable[[Any], tuple[Any, tuple[Any, ...]]]
 
@@ -33,13 +36,13 @@ def _input(t: Any, shape: str) -> Any:
 
 
 def function(text: str, *shapes: str) -> Program:
-    """An expression of the inputs `x`, `y`, `z`, of the library `t`, of `F`, `rnn` and
-    `dist`."""
+    """An expression of the inputs `x`, `y`, `z`, of the library `t`, of `F`, `rnn`,
+    `dist`, `np` and `math`."""
 
     def program(t: Any) -> tuple[Any, tuple[Any, ...]]:
         names = ("x", "y", "z")[: len(shapes)]
         scope = {"__name__": __name__, "t": t, "F": t.nn.functional, "rnn": t.nn.utils.rnn}
-        scope |= {"dist": t.distributions}
+        scope |= {"dist": t.distributions, "np": np, "math": math}
         made = eval(f"lambda {', '.join(names)}: {text}", scope)
         return made, tuple(_input(t, shape) for shape in shapes)
 
