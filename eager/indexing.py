@@ -269,7 +269,10 @@ def gather(view: Array, advanced: tuple[Any, ...]) -> Array:
         # NumPy leaves dimensions of one element with any stride.
         return found.copy() if 1 in found.shape else found
     except IndexError as error:
-        shapes = ", ".join(str(list(a.shape)) for a in advanced if isinstance(a, np.ndarray))
+        arrays = [a for a in advanced if isinstance(a, np.ndarray)]
+        if any(a.dtype.kind not in "biu" for a in arrays):
+            raise DimensionError(_NO_INDEX) from error
+        shapes = ", ".join(str(list(a.shape)) for a in arrays)
         raise DimensionError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from error

@@ -169,7 +169,10 @@ def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:
         raise cannot(value, type_)
     items = list(value)
     if len(items) != len(type_.elements):
-        raise cannot(value, type_)
+        raise Mismatch(
+            f"Object {value!r:.200} had a different number of elements than type "
+            f"{message_text(type_)}"
+        )
     parts = [to_script(v, t, classes) for v, t in zip(items, type_.elements, strict=True)]
     if type_.field_names:
         made: tuple[Any, ...] = named_tuple(type_.class_name.data, type_.field_names)(*parts)

@@ -85,7 +85,7 @@ def arranged(
 def _check_count(signature: Signature, positional: int, named: int) -> None:
     """Refuse more arguments than there are."""
     formals = signature.arguments
-    if positional > len(formals):
+    if positional + named > len(formals):
         raise GuardError(
             f"{signature.name}() expected at most {len(formals)} argument(s) but received "
             f"{positional + named} argument(s). Declaration: {signature_text(signature)}"

@@ -20,6 +20,7 @@ from tensorscript.dialects.ts.types import (
     INT,
     NUMBER,
     STRING,
+    TensorType,
 )
 from tensorscript.eager.device import Layout, MemoryFormat, device
 from tensorscript.eager.foreign import is_foreign_tensor
@@ -32,7 +33,8 @@ class Mismatch(Exception):
 
 
 def cannot(value: Any, type_: Attribute) -> Mismatch:
-    return Mismatch(f"Unable to cast {value!r:.200} to {message_text(type_)}")
+    wanted = "Tensor" if isinstance(type_, TensorType) else message_text(type_)
+    return Mismatch(f"Unable to cast {value!r:.200} to {wanted}")
 
 
 def our_tensor(value: Any) -> Tensor | None:

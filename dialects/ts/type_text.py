@@ -139,5 +139,6 @@ def message_text(type: Attribute) -> str:
         case TensorType() if type.info.inferred:
             return "Tensor (inferred)"
         case EnumType():
-            return f"Enum<{type.class_name.data}>"
+            name = type.class_name.data
+            return f"Enum<{name}>" if name else "AnyEnumType"
     return annotation_text(type)

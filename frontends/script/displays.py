@@ -81,7 +81,8 @@ class Displays(Conditions):
         if not inputs:
             made = empty_candidate(hint, DictType, span) or DictType(STRING, TENSOR)
         else:
-            key, value = self._dict_keys(inputs[::2], span), self._element(inputs[1::2])
+            places = [self.span(k) for k in node.keys if k is not None]
+            key, value = self._dict_keys(inputs[::2], places), self._element(inputs[1::2])
             made = fitting_dict(hint, key, value, span, self.fulfils) or make_dict(key, value)
         display = self.insert("prim::DictConstruct", inputs, [made], span).output
         return self._annotated(display, hint, span)
@@ -95,9 +96,9 @@ class Displays(Conditions):
             found = joined
         return TENSOR if isinstance(found, TensorType) else found
 
-    def _dict_keys(self, keys: list[Value], span: Span) -> Attribute:
+    def _dict_keys(self, keys: list[Value], places: list[Span]) -> Attribute:
         first = keys[0].type
-        for key in keys:
+        for key, span in zip(keys, places, strict=True):
             if not self.is_subtype(key.type, first):
                 raise self.error(
                     "Dict keys must contain only a single type. Expected: "

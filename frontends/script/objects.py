@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -327,16 +326,6 @@ class Objects(Statements):
         info = self.info(type) if isinstance(type, ClassType) else None
         inside = info.attributes.values() if info else typing.types_inside(type)
         return type == wanted or any(self._holds(t, wanted) for t in inside)
-
-    def annotated(self, node: ast.AnnAssign) -> None:
-        target = node.target
-        if node.value is not None and isinstance(target, ast.Attribute):
-            base = self.sugared(target.value)
-            if isinstance(base, Simple) and isinstance(base.value.type, ClassType):
-                info = self.info(base.value.type)
-                if info is not None and info.defining and target.attr not in info.attributes:
-                    info.attributes[target.attr] = self.annotation(node.annotation)
-        super().annotated(node)
 
 
 def incompatibility(info: ClassInfo, interface: ClassInfo) -> str | None:

@@ -301,7 +301,7 @@ class _Attempt:
 
     def _collect(self, formal: Formal) -> Value:
         assert isinstance(formal.type, ListType)
-        element = Formal(formal.name, formal.type.element)
+        element = Formal("<varargs>", formal.type.element)
         values = [self._argument(element, v) for v in self.args[self.taken :]]
         self.taken = len(self.args)
         return self.em.make_list(formal.type.element, values, self.span)

@@ -14,6 +14,7 @@ from tensorscript.dialects.ts.types import (
     COMPLEX,
     FLOAT,
     INT,
+    NUMBER,
     ClassType,
     DictType,
     ListType,
@@ -30,6 +31,7 @@ from .schema_match import EMPTY_LIST_HINT, convert, is_empty_literal
 from .subscripts import indices_of
 from .values import ModuleObject, Parts, Simple, Sugared
 
+_NUMBERS = (BOOL, COMPLEX, FLOAT, INT, NUMBER)
 _AUGMENTED_TENSOR: dict[type[ast.operator], str] = {
     ast.Add: "aten::add_", ast.Sub: "aten::sub_", ast.Mult: "aten::mul_", ast.Div: "aten::div_",
     ast.Mod: "aten::fmod_", ast.Pow: "aten::pow", ast.BitAnd: "aten::bitwise_and",
@@ -93,8 +95,9 @@ class Stores(Calls):
         if isinstance(node.target, ast.Name):
             self.bind(node.target.id, value, self.span(node.target), type)
             return
-        held = self.coerce(value.as_value(self, span), type, span)
-        self.assign_target(node.target, Simple(held), span)
+        # The type of an attribute is that of what it is given: an annotation tells empty displays
+        # of what they are, and else nothing.
+        self.assign_target(node.target, Simple(value.as_value(self, span)), span)
 
     def assign_target(self, target: ast.expr, value: Sugared, source: Span) -> None:
         """Assign a value to a target; `source` is where the value stands."""
@@ -276,7 +279,7 @@ class Stores(Calls):
 
     def _as_tensor(self, value: Value, like: Value, span: Span) -> Value:
         """A number turned into a tensor of the target's dtype and device."""
-        if isinstance(value.type, TensorType):
+        if value.type not in _NUMBERS:
             return value
         kwargs = {
             "dtype": self.builtin("prim::dtype", [like], span),

@@ -83,27 +83,11 @@ def f(a: int):
     return p.total(), p == Point(a, 4), p == Point(1, 1)
 >>> f(2)
 
-=== attribute_annotation
-class Box:
-    def __init__(self):
-        self.held: Optional[int] = None
-        self.names: Dict[str, Optional[int]] = {}
-
-    def put(self, x: int):
-        self.held = x
-        self.names["x"] = None
-def f(a: int):
-    b = Box()
-    before = b.held is None
-    b.put(a)
-    return before, b.held, b.names
->>> f(2)
-
 === attribute_refined
 class Node:
     def __init__(self, v: int):
         self.v = v
-        self.w: Optional[int] = None
+        self.w = torch.jit.annotate(Optional[int], None)
 def g(n: Node) -> int:
     if n.w is None:
         return -1
