@@ -71,12 +71,16 @@ def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not accumulate:
         array(self)[at] = source
         return self
-    added = compute(make(source, self.dtype))
-    if compute_dtype(self.dtype) == array(self).dtype:
-        np.add.at(array(self), at, added)  # each on what is there by now, if memory is shared
-        return self
-    _add_rounded(self, at, added)
+    add_at(self, at, compute(make(source, self.dtype)))
     return self
+
+
+def add_at(self: Any, at: tuple[Any, ...], added: Array) -> None:
+    """Add to elements in order, each time to what is there by now, if memory is shared."""
+    if compute_dtype(self.dtype) == array(self).dtype:
+        np.add.at(array(self), at, added)
+        return
+    _add_rounded(self, at, added)
 
 
 def _add_rounded(self: Any, at: tuple[Any, ...], added: Array) -> None:

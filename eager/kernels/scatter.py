@@ -16,7 +16,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import Array, array, compute, make, wrap
 from .bag import reduce_at
-from .index import index_array, source_of
+from .index import add_at, index_array, source_of
 from .reduction import vector_norm
 from .shapes import broadcast, normal_dim
 
@@ -246,14 +246,14 @@ def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {array(source).size}, index.numel() = {array(index).size}"
         )
-    flat = compute(self).copy().reshape(-1)
-    at = _wrapped(array(index).reshape(-1), flat.size, "put_")
-    new = compute(source).reshape(-1)
+    out = make(array(self).copy(order="C"), self.dtype)
+    flat = make(array(out).reshape(-1), self.dtype)
+    at = _wrapped(array(index).reshape(-1), array(flat).size, "put_")
     if accumulate:
-        np.add.at(flat, at, new)
+        add_at(flat, (at,), compute(source).reshape(-1))
     else:
-        flat[at] = new
-    return wrap(flat.reshape(array(self).shape), self.dtype)
+        array(flat)[at] = array(source).reshape(-1)
+    return out
 
 
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:

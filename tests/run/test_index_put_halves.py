@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import tensorscript as ts
@@ -37,5 +39,25 @@ def test_as_pytorch(dtype: ts.dtype) -> None:
         at = (m.tensor([0, 0, 1, 0]), m.tensor([1, 1, 0, 1]))
         x[:, 1:].transpose(0, 1).index_put_(at, m.tensor([[2.5]], dtype=kind), accumulate=True)
         return x.tolist()
+
+    assert run(ts, dtype) == run(torch, getattr(torch, str(dtype).removeprefix("torch.")))
+
+
+@pytest.mark.torch
+@HALVES
+@pytest.mark.parametrize("scripted", [False, True], ids=["eager", "scripted"])
+def test_put_rounds_each_sum(dtype: ts.dtype, scripted: bool) -> None:
+    torch = pytest.importorskip("torch")
+
+    def put(x, at, new):  # type: ignore[no-untyped-def]
+        return x.put_(at, new, accumulate=True)
+
+    def run(m, kind):  # type: ignore[no-untyped-def]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            called = m.jit.script(put) if scripted else put
+        x = m.tensor([[30.0, -7.5], [0.25, 900.0]], dtype=kind)
+        at = m.tensor([0, 3, 3, -1, 1, 0, 3, 1, 1, 3] * 4)
+        return called(x, at, (m.arange(40) * 0.37 - 3).to(kind)).tolist()
 
     assert run(ts, dtype) == run(torch, getattr(torch, str(dtype).removeprefix("torch.")))
