@@ -19,7 +19,6 @@ PROGRAMS = programs_of(
 )
 
 OTHER_WORDS = {
-    "annotation_of_module": "PyTorch does not know classes of modules by name",
     "control_async": "PyTorch finds no function",
     "string_index_out": "the text of C++'s string::at",
     "string_to_float": "the text of C++'s stod",
