@@ -73,6 +73,22 @@ def has_hooks(module: Any) -> bool:
     return bool(module._forward_hooks or module._forward_pre_hooks or _CALLS.before or _CALLS.after)
 
 
+@dataclass(frozen=True)
+class Observer:
+    """A hook that only looks on, as a tracer's do: a module has no hook of its user's by it."""
+
+    hook: Hook
+
+    def __call__(self, *args: Any) -> None:
+        self.hook(*args)
+
+
+def has_hooks_of_user(module: Any) -> bool:
+    """Whether the user has had anything called around the `forward` of this module."""
+    tables = (module._forward_hooks, module._forward_pre_hooks)
+    return any(not isinstance(hook, Observer) for table in tables for hook in table.values())
+
+
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`forward` between the hooks; those marked `always_call` also see a failed call.
 

@@ -21,10 +21,10 @@ def memory_of(tensor: TensorBase) -> int:
 
 def type_of(tensor: TensorBase, requires_grad: bool | None = None) -> TensorType:
     """The complete type of a tensor: dtype, sizes, strides, gradient flag, device; as in PyTorch
-    without sizes and strides if it is sparse."""
+    without sizes and strides if it is sparse or nested."""
     shape = tensor._array.shape
     grad = tensor.requires_grad if requires_grad is None else requires_grad
-    if tensor._sparse is not None:
+    if tensor._sparse is not None or tensor._lengths is not None:
         return TensorType(TensorInfo(tensor.dtype, None, None, grad, "cpu"))
     return TensorType(TensorInfo(tensor.dtype, shape, _strides(tensor._array), grad, "cpu"))
 

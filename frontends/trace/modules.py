@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.types import BOOL, NONE, TENSOR, ClassType
+from tensorscript.eager.nn.calling import Observer
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Block
 from tensorscript.frontends.script.live import World, is_compiled
@@ -218,8 +219,9 @@ class ModuleTree:
             for module, path in self._modules:
                 if path and id(module) not in seen:
                     seen.add(id(module))
-                    hooks.enter_context(module.register_forward_pre_hook(enter))
-                    handle = module.register_forward_hook(leave, prepend=True, always_call=True)
+                    hooks.enter_context(module.register_forward_pre_hook(Observer(enter)))
+                    left = Observer(leave)
+                    handle = module.register_forward_hook(left, prepend=True, always_call=True)
                     hooks.enter_context(handle)
             yield
 

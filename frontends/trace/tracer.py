@@ -254,7 +254,8 @@ class Tracer:
             return type_of(result, grad and is_differentiable(result))
         if isinstance(result, list | tuple):
             return ListType(TENSOR)
-        return PYTHON_TYPES[type(result)]
+        # None is a tensor that an operator leaves undefined, as attention does without weights.
+        return TENSOR if result is None else PYTHON_TYPES[type(result)]
 
     def _name_result(self, value: Value, made: Any, grad: bool, span: Span | None) -> None:
         if isinstance(made, TensorBase):

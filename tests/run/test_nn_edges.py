@@ -25,6 +25,7 @@ EMPTY: dict[str, tuple[Callable[[], nn.Module], tuple[tuple[int, ...], ...], tup
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("name", EMPTY)
 def test_nothing_in_or_out(name: str) -> None:
     make, sizes, expected = EMPTY[name]

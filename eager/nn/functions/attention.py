@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import math
 
-from tensorscript.base.dtypes import DType
-
 from ... import namespace as ts
 from ...executor_flags import is_scripting, is_tracing
 from ...tensor import Tensor
+from .attention_masks import (
+    canonical_mask,
+    dtype_of,
+    hinted_mask,
+    mask_by_samples,
+    one_more,
+    scores_mask,
+    with_padding,
+)
 from .dropout import dropout
-
-
-def _canonical_mask(mask: Tensor | None, mask_name: str, target_type: DType) -> Tensor | None:
-    """A mask that is added to scores: where a boolean one holds, minus infinity."""
-    if mask is None:
-        return None
-    if ts.is_floating_point(mask):
-        return mask
-    if mask.dtype != ts.bool:
-        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
-    return ts.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
 
 
 def _check_shapes(
@@ -159,56 +155,6 @@ def _check_parameters(
             )
 
 
-def _scores_mask(attn_mask: Tensor | None, sizes: list[int], batch_heads: int) -> Tensor | None:
-    """The attention mask with a leading dimension of 1 or of every head of every sample.
-
-    Raises:
-        RuntimeError: its sizes do not fit.
-    """
-    if attn_mask is None:
-        return None
-    if attn_mask.dim() == 2:
-        if list(attn_mask.size()) != sizes:
-            raise RuntimeError(
-                f"The shape of the 2D attn_mask is {attn_mask.size()}, but should be "
-                f"({sizes[0]}, {sizes[1]})."
-            )
-        return attn_mask.unsqueeze(0)
-    if list(attn_mask.size()) != [batch_heads] + sizes:
-        raise RuntimeError(
-            f"The shape of the 3D attn_mask is {attn_mask.size()}, but should be "
-            f"({batch_heads}, {sizes[0]}, {sizes[1]})."
-        )
-    return attn_mask
-
-
-def _one_more(mask: Tensor | None) -> Tensor | None:
-    """A mask with one more key, which is not masked."""
-    if mask is None:
-        return None
-    return ts.constant_pad_nd(mask, [0, 1])
-
-
-def _hinted_mask(
-    attn_mask: Tensor | None, has_padding: bool, need_weights: bool, is_causal: bool, kind: DType
-) -> tuple[Tensor | None, bool]:
-    """The attention mask as it is added to scores, and whether the attention itself is to mask what
-    comes later: the hint `is_causal` holds only where nothing else is masked.
-
-    Raises:
-        RuntimeError: the hint without a mask.
-    """
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
-            "method `generate_square_subsequent_mask` to create this mask."
-        )
-    mask = _canonical_mask(attn_mask, "attn_mask", kind)
-    if is_causal and not has_padding and not need_weights:
-        return None, True
-    return mask, is_causal and not has_padding
-
-
 def _check_embedding(embed_dim: int, expected: int, num_heads: int) -> int:
     """The features of one head.
 
@@ -228,21 +174,29 @@ def _check_embedding(embed_dim: int, expected: int, num_heads: int) -> int:
     return head_dim
 
 
-def _separate_weights(
-    key: Tensor, value: Tensor, q: Tensor | None, k: Tensor | None, v: Tensor | None
-) -> list[Tensor]:
-    """The three weights, for keys and values of features of their own.
+def _projected(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    packed: Tensor | None,
+    separate: tuple[Tensor | None, Tensor | None, Tensor | None] | None,
+    bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values by one weight, or by three for features of their own.
 
     Raises:
         AssertionError: keys and values differ in length or batch.
     """
+    if separate is None:
+        return _packed_projections(query, key, value, packed, bias)
     if key.size()[:2] != value.size()[:2]:
         raise AssertionError(
             f"key's sequence and batch dims {key.size()[:2]} do not match value's "
             f"{value.size()[:2]}"
         )
+    q, k, v = separate
     assert q is not None and k is not None and v is not None
-    return [q, k, v]
+    return _projections(query, key, value, [q, k, v], bias)
 
 
 def _by_heads(x: Tensor, bsz: int, num_heads: int, head_dim: int, given: Tensor | None) -> Tensor:
@@ -252,46 +206,51 @@ def _by_heads(x: Tensor, bsz: int, num_heads: int, head_dim: int, given: Tensor 
     return x.view(x.size(0), bsz * num_heads, head_dim).transpose(0, 1)
 
 
-def _with_zeros(x: Tensor, shape: list[int]) -> Tensor:
-    """Keys or values by heads, and one more of zeros."""
-    return ts.cat([x, ts.zeros(shape, dtype=x.dtype, device=x.device)], dim=1)
+def _with_biases(
+    k: Tensor,
+    v: Tensor,
+    bsz: int,
+    biases: tuple[Tensor | None, Tensor | None],
+    static: tuple[Tensor | None, Tensor | None],
+    masks: tuple[Tensor | None, Tensor | None],
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Keys and values (S, N, E) with a learned one behind each, and their masks.
+
+    Raises:
+        AssertionError: the keys or values are given by heads already.
+    """
+    bias_k, bias_v = biases
+    mask, padding = masks
+    if bias_k is None or bias_v is None:
+        return k, v, mask, padding
+    assert static[0] is None, "bias cannot be added to static key."
+    assert static[1] is None, "bias cannot be added to static value."
+    k = ts.cat([k, bias_k.repeat(1, bsz, 1)])
+    v = ts.cat([v, bias_v.repeat(1, bsz, 1)])
+    return k, v, one_more(mask), one_more(padding)
 
 
-def _check_padding(padding: Tensor, bsz: int, src_len: int) -> None:
-    """Refuse a mask of padded keys that is not (N, S)."""
-    for dim, size in enumerate([bsz, src_len]):
-        if padding.size(dim) != size:
-            raise AssertionError(
-                f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.size(dim)}"
-            )
+def _with_zeros(
+    k: Tensor, v: Tensor, shape: list[int], masks: tuple[Tensor | None, Tensor | None]
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """Keys and values by heads with one of zeros behind each, and their masks."""
+    mask, padding = masks
+    k = ts.cat([k, ts.zeros(shape, dtype=k.dtype, device=k.device)], dim=1)
+    v = ts.cat([v, ts.zeros(shape, dtype=v.dtype, device=v.device)], dim=1)
+    return k, v, one_more(mask), one_more(padding)
 
 
-def _with_padding(
-    mask: Tensor | None, padding: Tensor | None, bsz: int, num_heads: int, src_len: int
-) -> Tensor | None:
-    """The mask of scores with the padded keys of every sample in it."""
-    if padding is None:
-        return mask
-    if is_scripting() or not is_tracing():
-        _check_padding(padding, bsz, src_len)
-    spread = padding.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1)
-    spread = spread.reshape(bsz * num_heads, 1, src_len)
-    return spread if mask is None else mask + spread
-
-
-def _mask_by_samples(mask: Tensor | None, bsz: int, num_heads: int, src_len: int) -> Tensor | None:
-    """The mask with a dimension of samples and one of heads; of 1 each where it is one for all."""
-    if mask is None:
-        return None
-    if mask.size(0) == 1:
-        return mask.unsqueeze(0)
-    return mask.view(bsz, num_heads, -1, src_len)
-
-
-def _weighted(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float
+def _with_weights(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    dropout_p: float,
+    tgt_len: int,
+    bsz: int,
+    embed_dim: int,
 ) -> tuple[Tensor, Tensor]:
-    """The results by heads of all samples (N * heads, L, head size), and the weights."""
+    """The results (L * N, heads * head size), and the weights (N * heads, L, S)."""
     _, _, head_dim = q.size()
     q = q * math.sqrt(1.0 / float(head_dim))
     if mask is None:
@@ -301,7 +260,36 @@ def _weighted(
     scores = ts.softmax(scores, -1)
     if dropout_p > 0.0:
         scores = dropout(scores, p=dropout_p)
-    return ts.bmm(scores, v), scores
+    out = ts.bmm(scores, v)
+    return out.transpose(0, 1).reshape(tgt_len * bsz, embed_dim), scores
+
+
+def _without_weights(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    sizes: list[int],
+    embed_dim: int,
+) -> Tensor:
+    """The results (L * N, heads * head size) in one operator.
+
+    Args:
+        sizes: N, heads, L, S and the size of a head.
+    """
+    bsz, num_heads, tgt_len, src_len, head_dim = sizes
+    mask = mask_by_samples(mask, bsz, num_heads, src_len)
+    out = ts.scaled_dot_product_attention(
+        q.view(bsz, num_heads, tgt_len, head_dim),
+        k.view(bsz, num_heads, src_len, head_dim),
+        v.view(bsz, num_heads, src_len, head_dim),
+        mask,
+        dropout_p,
+        is_causal,
+    )
+    return out.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
 
 
 def _projected_out(
@@ -310,6 +298,24 @@ def _projected_out(
     """Rows (L * N, heads * head size) through the last layer, (L, N, E)."""
     out = ts.linear(rows, weight, bias)
     return out.view(tgt_len, bsz, out.size(1))
+
+
+def _as_asked(
+    out: Tensor, scores: Tensor | None, sizes: list[int], averaged: bool, is_batched: bool
+) -> tuple[Tensor, Tensor | None]:
+    """The results and the weights, averaged over the heads if asked, without N if none was given.
+
+    Args:
+        sizes: N, heads, L, S and the size of a head.
+    """
+    if scores is not None:
+        bsz, num_heads, tgt_len, src_len, _ = sizes
+        scores = scores.view(bsz, num_heads, tgt_len, src_len)
+        if averaged:
+            scores = scores.mean(1)
+    if is_batched:
+        return out, scores
+    return out.squeeze(1), None if scores is None else scores.squeeze(0)
 
 
 def multi_head_attention_forward(
@@ -353,53 +359,32 @@ def multi_head_attention_forward(
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     tgt_len, bsz, embed_dim = query.size()
-    padding = _canonical_mask(key_padding_mask, "key_padding_mask", query.dtype)
-    mask, is_causal = _hinted_mask(
+    padding = canonical_mask(
+        key_padding_mask, "key_padding_mask", query.dtype, dtype_of(attn_mask), "attn_mask"
+    )
+    mask, is_causal = hinted_mask(
         attn_mask, padding is not None, need_weights, is_causal, query.dtype
     )
     head_dim = _check_embedding(embed_dim, embed_dim_to_check, num_heads)
-    if use_separate_proj_weight:
-        weights = _separate_weights(key, value, q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _projections(query, key, value, weights, in_proj_bias)
-    else:
-        q, k, v = _packed_projections(query, key, value, in_proj_weight, in_proj_bias)
-    mask = _scores_mask(mask, [tgt_len, key.size(0)], bsz * num_heads)
-    if bias_k is not None and bias_v is not None:
-        assert static_k is None, "bias cannot be added to static key."
-        assert static_v is None, "bias cannot be added to static value."
-        k = ts.cat([k, bias_k.repeat(1, bsz, 1)])
-        v = ts.cat([v, bias_v.repeat(1, bsz, 1)])
-        mask, padding = _one_more(mask), _one_more(padding)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _projected(query, key, value, in_proj_weight, separate, in_proj_bias)
+    mask = scores_mask(mask, [tgt_len, key.size(0)], bsz * num_heads)
+    k, v, mask, padding = _with_biases(
+        k, v, bsz, (bias_k, bias_v), (static_k, static_v), (mask, padding)
+    )
     q = q.view(tgt_len, bsz * num_heads, head_dim).transpose(0, 1)
     k = _by_heads(k, bsz, num_heads, head_dim, static_k)
     v = _by_heads(v, bsz, num_heads, head_dim, static_v)
     if add_zero_attn:
-        zeros = [bsz * num_heads, 1, head_dim]
-        k, v = _with_zeros(k, zeros), _with_zeros(v, zeros)
-        mask, padding = _one_more(mask), _one_more(padding)
+        k, v, mask, padding = _with_zeros(k, v, [bsz * num_heads, 1, head_dim], (mask, padding))
     src_len = k.size(1)
-    mask = _with_padding(mask, padding, bsz, num_heads, src_len)
-    if not training:
-        dropout_p = 0.0
-    if not need_weights:
-        mask = _mask_by_samples(mask, bsz, num_heads, src_len)
-        out = ts.scaled_dot_product_attention(
-            q.view(bsz, num_heads, tgt_len, head_dim),
-            k.view(bsz, num_heads, src_len, head_dim),
-            v.view(bsz, num_heads, src_len, head_dim),
-            mask,
-            dropout_p,
-            is_causal,
-        )
-        rows = out.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
-        out = _projected_out(rows, out_proj_weight, out_proj_bias, tgt_len, bsz)
-        return (out if is_batched else out.squeeze(1)), None
-    out, scores = _weighted(q, k, v, mask, dropout_p)
-    rows = out.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
+    mask = with_padding(mask, padding, bsz, num_heads, src_len)
+    dropout_p = dropout_p if training else 0.0
+    sizes = [bsz, num_heads, tgt_len, src_len, head_dim]
+    scores: Tensor | None = None
+    if need_weights:
+        rows, scores = _with_weights(q, k, v, mask, dropout_p, tgt_len, bsz, embed_dim)
+    else:
+        rows = _without_weights(q, k, v, mask, dropout_p, is_causal, sizes, embed_dim)
     out = _projected_out(rows, out_proj_weight, out_proj_bias, tgt_len, bsz)
-    scores = scores.view(bsz, num_heads, tgt_len, src_len)
-    if average_attn_weights:
-        scores = scores.mean(1)
-    if not is_batched:
-        return out.squeeze(1), scores.squeeze(0)
-    return out, scores
+    return _as_asked(out, scores, sizes, average_attn_weights, is_batched)

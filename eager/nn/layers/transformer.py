@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ... import namespace as ts
+from ...executor_flags import is_scripting
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
+from ..calling import has_hooks_of_user
 from ..container import ModuleList
-from ..functions.attention import _canonical_mask
+from ..functions.attention_masks import canonical_mask, dtype_of
 from ..module import Module
 from .activation import GELU, ReLU
-from .attention import MultiheadAttention
+from .attention import MultiheadAttention, why_not_fused
 from .dropout import Dropout
 from .linear import Linear
 from .normalization import LayerNorm
@@ -87,10 +90,17 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        src_key_padding_mask = _canonical_mask(
-            src_key_padding_mask, "src_key_padding_mask", src.dtype
+        src_key_padding_mask = canonical_mask(
+            src_key_padding_mask,
+            "src_key_padding_mask",
+            src.dtype,
+            dtype_of(src_mask),
+            "src_mask",
         )
-        src_mask = _canonical_mask(src_mask, "src_mask", src.dtype)
+        src_mask = canonical_mask(src_mask, "src_mask", src.dtype)
+        masked = src_mask is not None or src_key_padding_mask is not None
+        if self.self_attn.in_proj_bias is not None and self._fuses(src, masked):
+            return self._fused(src, src_mask, src_key_padding_mask)
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
@@ -112,14 +122,61 @@ class TransformerEncoderLayer(Module):
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
-    def _asks_gradients(self, src: Tensor) -> bool:
-        """Whether gradients are recorded of the source or of a weight."""
+    def _fuses(self, src: Tensor, masked: bool) -> bool:
+        """Whether one operator computes all, as PyTorch decides it."""
         attention = self.self_attn
-        of = [src, attention.in_proj_weight, attention.in_proj_bias, attention.out_proj.weight,
-              attention.out_proj.bias, self.norm1.weight, self.norm1.bias, self.norm2.weight,
-              self.norm2.bias, self.linear1.weight, self.linear1.bias, self.linear2.weight,
-              self.linear2.bias]  # fmt: skip
-        return ts.is_grad_enabled() and any([t.requires_grad for t in of])
+        if src.dim() != 3 or self.training or not attention.batch_first:
+            return False
+        if attention.in_proj_weight is None:
+            return False
+        if self.activation_relu_or_gelu == 0 or self.norm1.eps != self.norm2.eps:
+            return False
+        if attention.num_heads % 2 == 1 or (masked and src.is_nested):
+            return False
+        if not is_scripting() and _has_hooks(self):
+            return False
+        return len(why_not_fused(src, self._weights())) == 0
+
+    def _weights(self) -> list[Tensor | None]:
+        attention = self.self_attn
+        found: list[Tensor | None] = [
+            attention.in_proj_weight, attention.in_proj_bias, attention.out_proj.weight,
+            attention.out_proj.bias, self.norm1.weight, self.norm1.bias, self.norm2.weight,
+            self.norm2.bias, self.linear1.weight, self.linear1.bias, self.linear2.weight,
+            self.linear2.bias,
+        ]  # fmt: skip
+        return found
+
+    def _fused(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor:
+        attention = self.self_attn
+        merged, mask_type = attention.merge_masks(mask, padding, src)
+        return ts._transformer_encoder_layer_fwd(
+            src,
+            attention.embed_dim,
+            attention.num_heads,
+            attention.in_proj_weight,
+            attention.in_proj_bias,
+            attention.out_proj.weight,
+            attention.out_proj.bias,
+            self.activation_relu_or_gelu == 2,
+            self.norm_first,
+            self.norm1.eps,
+            self.norm1.weight,
+            self.norm1.bias,
+            self.norm2.weight,
+            self.norm2.bias,
+            self.linear1.weight,
+            self.linear1.bias,
+            self.linear2.weight,
+            self.linear2.bias,
+            merged,
+            mask_type,
+        )
+
+
+def _has_hooks(module: Module) -> bool:
+    """Whether the user has anything called before or after a forward in there."""
+    return any(has_hooks_of_user(part) for part in module.modules())
 
 
 def _known(activation: object) -> int:
@@ -209,23 +266,29 @@ class TransformerDecoderLayer(Module):
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-def _takes_lengths(layer: Module) -> bool:
-    """Whether PyTorch's encoder of such layers computes with texts in their own lengths."""
-    if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first:
-        return False
+def _why_not_lengths(layer: Module) -> str:
+    """Why an encoder of such layers does not compute with texts in their own lengths; or empty."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
     attention = layer.self_attn
-    return bool(
-        attention.batch_first and attention._qkv_same_embed_dim and attention.num_heads % 2 == 0
-        and attention.in_proj_bias is not None and layer.activation_relu_or_gelu
-        and layer.norm1.eps == layer.norm2.eps
-    )  # fmt: skip
+    reasons = {
+        "norm_first was True": layer.norm_first,
+        "self_attn.batch_first was not True(use batch_first for better inference performance)":
+            not attention.batch_first,
+        "self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        "self_attn was passed bias=False": attention.in_proj_bias is None,
+        "activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+        "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        "self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }  # fmt: skip
+    return next((f"encoder_layer.{reason}" for reason, holds in reasons.items() if holds), "")
 
 
 class TransformerEncoder(Module):
     """A stack of copies of one encoder layer.
 
-    In evaluation, without gradients, what a padding mask hides at the ends of texts becomes 0 in
-    front of the last norm: PyTorch computes with the texts in their own lengths there.
+    In evaluation, without gradients, layers compute with texts in their own lengths where a padding
+    mask tells them: nested tensors. What the mask hides is 0 then in front of the last norm.
     """
 
     __constants__ = ["norm", "use_nested_tensor"]
@@ -239,7 +302,14 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = enable_nested_tensor and _takes_lengths(encoder_layer)
+        why_not = _why_not_lengths(encoder_layer)
+        self.use_nested_tensor = enable_nested_tensor and not why_not
+        if enable_nested_tensor and why_not:
+            warnings.warn(
+                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                f"{why_not}",
+                stacklevel=2,
+            )
         self.mask_check = mask_check
         self.batch_first: bool = encoder_layer.self_attn.batch_first
 
@@ -250,29 +320,44 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        output = src
+        padding = canonical_mask(
+            src_key_padding_mask, "src_key_padding_mask", src.dtype, dtype_of(mask), "mask"
+        )
+        mask = canonical_mask(mask, "mask", src.dtype)
+        output, for_layers = src, padding
+        shortened = zeroed = False
+        if padding is not None and mask is None and self._takes_lengths(src):
+            shown = padding.logical_not()
+            if is_scripting() and self.mask_check:
+                # One path for texts that begin on the left and for others: compiled once.
+                zeroed = True
+            elif not self.mask_check or ts._nested_tensor_from_mask_left_aligned(src, shown):
+                output = ts._nested_tensor_from_mask(src, shown, mask_check=False)
+                shortened, for_layers = True, None
         causal = _is_causal(mask, is_causal, _length(src, self.batch_first))
         for layer in self.layers:
-            output = layer(
-                output, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask
-            )
-        if self.use_nested_tensor and mask is None and src_key_padding_mask is not None:
-            output = self._padded_with_zeros(output, src, src_key_padding_mask)
+            output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=for_layers)
+        if shortened:
+            output = output.to_padded_tensor(0.0, src.size())
+        if zeroed and padding is not None:
+            output = _with_zeros_at_the_right(output, padding)
         if self.norm is not None:
             output = self.norm(output)
         return output
 
-    def _padded_with_zeros(self, output: Tensor, src: Tensor, padding: Tensor) -> Tensor:
-        """`output` with zeros where texts have ended, if all are aligned on the left."""
+    def _takes_lengths(self, src: Tensor) -> bool:
+        """Whether texts that begin on the left are taken in their own lengths."""
         first = self.layers[0]
-        if first.training or src.dim() != 3 or ts.is_autocast_enabled():
-            return output
-        if first._asks_gradients(src):
-            return output
-        hidden = padding.logical_not().logical_not()
-        if self.mask_check:
-            hidden = hidden & (hidden[:, 1:] >= hidden[:, :-1]).all()
-        return output.masked_fill(hidden.unsqueeze(-1), 0.0)
+        if not self.use_nested_tensor or first.training or src.dim() != 3 or src.is_nested:
+            return False
+        return len(why_not_fused(src, first._weights())) == 0
+
+
+def _with_zeros_at_the_right(output: Tensor, padding: Tensor) -> Tensor:
+    """`output` with zeros where texts have ended, if all begin on the left."""
+    hidden = padding.logical_not().logical_not()
+    hidden = hidden & (hidden[:, 1:] >= hidden[:, :-1]).all()
+    return output.masked_fill(hidden.unsqueeze(-1), 0.0)
 
 
 class TransformerDecoder(Module):
