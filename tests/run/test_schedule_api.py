@@ -169,8 +169,8 @@ def test_what_the_compiler_chose_is_a_legal_schedule(
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "programs_for_schedules.py").write_text("def double(x):\n    return x * 2 + 1\n")
-    program, file = f"{tmp_path}/programs_for_schedules.py:double", tmp_path / "s.json"
+    (tmp_path / "programs_for_schedules.py").write_text("def doubled(x):\n    return x * 2 + 1\n")
+    program, file = f"{tmp_path}/programs_for_schedules.py:doubled", tmp_path / "s.json"
     common = [program, "--input", "6x40:f32"]
     assert main(["dump", *common, "--stage", "schedule", "-o", str(file)]) == 0
     found = json.loads(file.read_text())
