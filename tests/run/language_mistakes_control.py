@@ -436,7 +436,7 @@ def f(x: Tensr):
 >>> f(1)
 
 === annotation_of_module
-def f(x: nn.Linear):
+def f(x: nn.AdaptiveLogSoftmaxWithLoss):
     return x
 >>> f(1)
 

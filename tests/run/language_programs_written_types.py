@@ -168,13 +168,13 @@ def f(x: int) -> List[str]:
 >>> f(0)
 
 === class_of_modules_is_no_type
-def f(x: nn.Linear):
+def f(x: nn.AdaptiveLogSoftmaxWithLoss):
     return x
 >>> f(1)
 
 === class_of_modules_is_no_type_of_elements
 def f(x: int):
-    y: nn.Module = x
+    y: nn.TransformerDecoder = x
     return y
 >>> f(1)
 """

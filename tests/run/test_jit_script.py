@@ -194,7 +194,7 @@ def test_inferred_tensors_are_named_in_errors() -> None:
         "Position: 0",
         "Value: 3",
         "Declaration: f(Tensor x) -> Tensor",
-        "Cast error details: Unable to cast 3 to Tensor (inferred)",
+        "Cast error details: Unable to cast 3 to Tensor",
     ]
 
 
