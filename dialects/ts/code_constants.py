@@ -20,7 +20,7 @@ from .constants import (
     TensorLiteral,
 )
 from .type_text import annotation_text
-from .types import DictType, ListType, OptionalType, TupleType
+from .types import OPEN_TYPES, DictType, InterfaceType, ListType, TupleType
 from .typing import without_none
 from .value_text import float_text
 
@@ -113,9 +113,7 @@ def _list_text(value: ListLiteral, type: Attribute, table: ConstantTable) -> str
     inner = without_none(type)
     element = inner.element if isinstance(inner, ListType) else type
     text = "[" + ", ".join(constant_text(v, element, table) for v in value.elements) + "]"
-    if isinstance(inner, ListType) and (
-        not value.elements or isinstance(inner.element, OptionalType)
-    ):
+    if isinstance(inner, ListType) and (not value.elements or _is_untold(element)):
         return f"annotate({annotation_text(inner)}, {text})"
     return text
 
@@ -125,6 +123,11 @@ def _dict_text(value: DictLiteral, type: Attribute, table: ConstantTable) -> str
     types = (known.key, known.value) if isinstance(known, DictType) else (type, type)
     pairs = (tuple(map(constant_text, pair, types, (table, table))) for pair in value.items)
     text = "{" + ", ".join(f"{key}: {item}" for key, item in pairs) + "}"
-    if isinstance(known, DictType) and (not value.items or isinstance(known.value, OptionalType)):
+    if isinstance(known, DictType) and (not value.items or _is_untold(known.value)):
         return f"annotate({annotation_text(known)}, {text})"
     return text
+
+
+def _is_untold(element: Attribute) -> bool:
+    """Whether elements do not tell the type that their container has for them."""
+    return isinstance(element, OPEN_TYPES | InterfaceType)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.code_constants import ConstantTable, constant_text
@@ -31,6 +31,7 @@ from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.constants import FunctionRef
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.dialects.ts.ops import (
+    CallMethodOp,
     CallOp,
     ConstantOp,
     FuncOp,
@@ -156,8 +157,8 @@ class CodeFiles:
             for inner in op.regions:
                 for value in inner.block.args:
                     self._refer(value.type)
-            for tested in op.types if isinstance(op, IsInstanceOp) else ():
-                self._refer(tested)
+            for named in _types_in_text(op):
+                self._refer(named)
             if isinstance(op, TaskOp):
                 self._scan(self.definitions.function(op.callee.data))
 
@@ -229,6 +230,15 @@ class CodeFiles:
         out += _attribute_lines(dict(zip(type.field_names, type.elements, strict=True)))
         for element in type.elements:
             self._refer(element)
+
+
+def _types_in_text(op: Operation) -> Sequence[Attribute]:
+    """The types that the text of an operation names and that no value of it needs to have."""
+    if isinstance(op, IsInstanceOp):
+        return tuple(op.types)
+    if isinstance(op, CallMethodOp) and op.interface is not None:
+        return (op.interface,)
+    return ()
 
 
 def _short(name: str) -> str:
