@@ -33,6 +33,7 @@ from tensorscript.lowering.ts_to_tg.specs import (
     NumberSpec,
     ObjectSpec,
     OutputTree,
+    SameSpec,
     ScalarSpec,
     SequenceSpec,
     TensorSpec,
@@ -154,6 +155,7 @@ class Taking:
         known: ints and bools are part of the specialisation. False where that does not help, None
             where it was not needed so far.
         gpu: the number of the GPU that tensors are on; None for the CPU.
+        objects: which tensors are one object is part of the specialisation.
         of_state: what `self` holds. Every list of numbers may have any length, unless they are
             known.
     """
@@ -162,6 +164,7 @@ class Taking:
     known: bool | None = None
     of_state: bool = False
     gpu: int | None = None
+    objects: bool = False
 
 
 @dataclass
@@ -262,7 +265,11 @@ class Binder:
         dtype = uniform_dtype(value)
         return None if dtype is None else ListSpec(dtype)
 
-    def _tensor(self, value: Any, name: str) -> TensorSpec:
+    def _tensor(self, value: Any, name: str) -> TensorSpec | SameSpec:
+        if self.taking.objects:
+            for earlier, other in self.out.given.items():
+                if other is value:
+                    return SameSpec(earlier)
         if isinstance(value, np.generic):
             value = np.asarray(value)
         array, dtype = _storage(value, name)

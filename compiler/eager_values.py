@@ -23,12 +23,22 @@ def overlap(leaves: Sequence[Any]) -> bool:
 
 
 def to_tensors(value: Any) -> Any:
-    """A value with its arrays, inside containers too, as eager tensors over the same memory.
+    """A value with its arrays, inside containers too, as eager tensors over the same memory; what
+    is one array is one tensor.
 
     Raises:
         GuardError: an array whose dtype or device has no counterpart.
     """
-    return _mapped(value, lambda leaf: tensor_of(leaf) if is_array(leaf) else leaf)
+    made: dict[int, Tensor] = {}
+
+    def tensor(leaf: Any) -> Any:
+        if not is_array(leaf):
+            return leaf
+        if id(leaf) not in made:
+            made[id(leaf)] = tensor_of(leaf)
+        return made[id(leaf)]
+
+    return _mapped(value, tensor)
 
 
 def from_tensors(value: Any, wrap: Callable[[np.ndarray, Any], Any]) -> Any:

@@ -69,6 +69,9 @@ def flat_call(
     # The builtin sees NumPy's arrays, and those of bfloat16 are those of uint16.
     if any(isinstance(spec, TensorSpec) and spec.dtype is bfloat16 for spec in specs):
         return None
+    # Nor does it see which of them are one object.
+    if program.asks_objects and sum(isinstance(spec, TensorSpec) for spec in specs) > 1:
+        return None
     # Without an array nothing tells the builtin in which kind tensors are wanted.
     told = any(isinstance(spec, TensorSpec) for spec in specs) or not plan.output.has_tensors
     if not told or not plan.output.is_plain:

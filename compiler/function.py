@@ -90,7 +90,8 @@ class CompiledFunction(Inspected):
         self._others: dict[int, CompiledFunction] = {}
         self._names = program.names
         self._by_name_only = any(formal.kwarg_only for formal in self.schema.arguments)
-        self._taking = Taking(gpu=gpu) if self._on_gpu else Taking(self._list_specs())
+        lists = {} if self._on_gpu else self._list_specs()
+        self._taking = Taking(lists, gpu=gpu, objects=program.asks_objects)
         self.keep: Callable[[Specialisation], None] | None = None
         self._latest: Specialisation | None = None
         self.latest_specs: tuple[ArgumentSpec, ...] | None = None
@@ -206,7 +207,7 @@ class CompiledFunction(Inspected):
         before it fails, so the interpreter, called again, fails at the same place and tells all.
         """
         try:
-            self.program.interpret([to_tensors(v) for v in values])
+            self.program.interpret(to_tensors(values))
         except UserError as told:
             script_failure(told, self.program.origin)
             return told
@@ -287,7 +288,7 @@ class CompiledFunction(Inspected):
 
     def _interpret(self, values: list[Any], kind: str) -> Any:
         self.stats.interpreted_calls += 1
-        inside = [to_tensors(v) for v in values]
+        inside = to_tensors(values)
         receiver = self.program.receiver
         before = {} if receiver is None else fingerprints(receiver)
         try:
@@ -344,7 +345,7 @@ class CompiledFunction(Inspected):
         self._known.add(specs, found)
         self._latest = found
         found.fast_class = self._builtin_class(found)
-        if self.keep is not None and not self.program.asks_gradients:
+        if self.keep is not None and not (self.program.asks_gradients or self.program.asks_objects):
             self.keep(found)
         return found
 

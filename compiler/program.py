@@ -23,6 +23,7 @@ from tensorscript.dialects.ts.constants import (
 )
 from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.ops import FuncOp, OperatorOp
+from tensorscript.dialects.ts.types import NoneType
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.device import device
 from tensorscript.eager.kernels.sparse import places
@@ -41,6 +42,16 @@ def _warns(op: Operation) -> bool:
 
 
 _GRAD_MODES = "__torch__.torch.autograd.grad_mode."
+
+
+_ASK_OBJECTS = ("aten::__is__", "aten::__isnot__")
+
+
+def _asks_objects(op: Operation) -> bool:
+    """Whether two tensors are compared by which object they are."""
+    if not isinstance(op, OperatorOp) or op.schema.data not in _ASK_OBJECTS:
+        return False
+    return not any(isinstance(operand.type, NoneType) for operand in op.operands)
 
 
 def _asks_gradients(op: Operation) -> bool:
@@ -83,6 +94,12 @@ class Program:
         functions = self.interpreter.functions.values()
         asked = (f for f in functions if not f.sym_name.data.startswith(_GRAD_MODES))
         return any(_asks_gradients(op) for function in asked for op in function.walk())
+
+    @cached_property
+    def asks_objects(self) -> bool:
+        """Whether it decides something here which arguments are one object."""
+        functions = self.interpreter.functions.values()
+        return any(_asks_objects(op) for function in functions for op in function.walk())
 
     @property
     def function(self) -> FuncOp:

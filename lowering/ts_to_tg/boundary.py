@@ -40,6 +40,7 @@ from .specs import (
     NumberSpec,
     ObjectSpec,
     OutputTree,
+    SameSpec,
     ScalarSpec,
     SequenceSpec,
     TensorSpec,
@@ -99,6 +100,8 @@ class Boundary:
         match spec:
             case TensorSpec():
                 return self.tensor(spec, path)
+            case SameSpec(earlier):
+                return self.tensors[earlier]
             case ScalarSpec(dtype):
                 return self.builder.scalar_of(self.block_argument(ScalarType(dtype), path, None))
             case SequenceSpec(elements, is_tuple, fields, class_name):

@@ -22,6 +22,13 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class SameSpec:
+    """A tensor argument that is the object of an earlier one, at `path`."""
+
+    path: str
+
+
+@dataclass(frozen=True)
 class ScalarSpec:
     """An int, float or bool argument that is not known: int64, float64 or bool_."""
 
@@ -78,6 +85,7 @@ class ObjectSpec:
 
 ArgumentSpec = (
     TensorSpec
+    | SameSpec
     | ScalarSpec
     | NumberSpec
     | ConstantSpec
