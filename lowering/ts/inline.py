@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ConstantOp, FuncOp, ReturnOp
-from tensorscript.dialects.ts.types import NONE, ClassType
+from tensorscript.dialects.ts.types import NONE, ClassType, InterfaceType, UnionType
 from tensorscript.dialects.walks import walk_ops
 
 
@@ -64,6 +64,14 @@ def inline_in_place(
             todo += made[::-1] if is_deep else ()
 
 
+def _called_through(call: Operation, declared: Attribute) -> None:
+    """Say of a method's call through which interface it goes, where one of classes is called."""
+    if not isinstance(call, CallMethodOp) or not isinstance(declared, InterfaceType):
+        return
+    if isinstance(call.arguments[0].type, UnionType):
+        call.interface = declared
+
+
 def inline_call(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
     """Put the body of `callee` in the place of `call`; gives the ops that came in."""
     place = InsertPoint.before(call)
@@ -74,6 +82,10 @@ def inline_call(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
             copied = op.clone(values)
             Rewriter.insert_op(copied, place)
             made += [copied, *walk_ops(copied)]
+    called = (op for op in walk_ops(callee) if not isinstance(op, ReturnOp))
+    for op, copied in zip(called, made, strict=True):
+        if isinstance(op, CallMethodOp):
+            _called_through(copied, op.arguments[0].type)
     returned = callee.return_op.values
     if returned:
         result = values.get(returned[0], returned[0])
@@ -81,6 +93,10 @@ def inline_call(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
         none = ConstantOp(None, NONE)
         Rewriter.insert_op(none, place)
         result = none.result
+    declared = call.result.type
+    callers = [use.operation for use in call.result.uses if use.index == 0]
     call.result.replace_all_uses_with(result)
+    for caller in callers:
+        _called_through(caller, declared)
     Rewriter.erase_op(call)
     return made

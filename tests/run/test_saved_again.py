@@ -31,6 +31,9 @@ class Frozen(nn.Module):
 """
 WITHOUT_INFERRED_TYPES = (
     "iface_loop_of_two_classes",  # PyTorch has an internal error
+    "iface_one_of_two_classes_passed",
+    "iface_one_of_two_returned",
+    "iface_returned_early",
     "any_comprehension",
     "any_of_several_types",
 )

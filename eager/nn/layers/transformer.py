@@ -129,7 +129,7 @@ class TransformerEncoderLayer(Module):
             return False
         if attention.in_proj_weight is None:
             return False
-        if self.activation_relu_or_gelu == 0 or self.norm1.eps != self.norm2.eps:
+        if self.norm1.eps != self.norm2.eps or self.activation_relu_or_gelu == 0:
             return False
         if attention.num_heads % 2 == 1 or (masked and src.is_nested):
             return False
