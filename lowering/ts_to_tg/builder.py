@@ -234,7 +234,7 @@ class Builder(Emitter):
                     f"The size of tensor a ({size}) must match the size of tensor b ({shape[at]})"
                     f" at non-singleton dimension {d}"
                 )
-                if self.is_found(size) or self.is_found(shape[at]):
+                if self.may_be_one(size) or self.may_be_one(shape[at]):
                     size = self._common_size(size, shape[at], message)
                     continue
                 self.require_same(size, shape[at], message)
@@ -242,10 +242,10 @@ class Builder(Emitter):
         return tuple(out)
 
     def _common_size(self, left: Expr, right: Expr, message: str) -> Expr:
-        """What two sizes broadcast to, of which the program finds at least one."""
+        """What two sizes broadcast to, of which at least one may turn out to be 1."""
         if same_size(left, right):
             return left
-        found = [s for s in (left, right) if self.is_found(s)]
+        found = [s for s in (left, right) if self.may_be_one(s)]
         fits = binary("eq", left, right)
         for size in found:
             fits = binary("or", fits, binary("eq", size, 1))
@@ -253,6 +253,11 @@ class Builder(Emitter):
         if len(found) == 1:
             return right if left is found[0] else left
         return self.size(self.unsized(select(binary("eq", left, 1), right, left)))
+
+    def settle(self, *sizes: Expr) -> None:
+        """Refuse to tell whether one of different sizes is 1 and broadcasts."""
+        if any(map(self.may_be_one, sizes)) and not same_size(sizes[0], sizes[-1]):
+            self.cannot("broadcasting of sizes that are found when the program runs")
 
     def pointwise(
         self,

@@ -97,7 +97,7 @@ class Body:
         at = [const(0) if s.is_int(1) else i for i, s in zip(indices[lead:], sizes, strict=True)]
         for d, size in enumerate(sizes if shape is not None else ()):
             assert shape is not None
-            if self.emitter.is_found(size) and not same_size(size, shape[lead + d]):
+            if self.emitter.may_be_one(size) and not same_size(size, shape[lead + d]):
                 one = binary("eq", self.scalar(size, int64), 1)
                 at[d] = select(one, const(0), at[d])
         return at
@@ -250,6 +250,11 @@ class Emitter:
         """A size that the program finds when it runs. It may be 1, which named sizes are not."""
         return any(n in self.symbols or n.startswith("$") for n in size.free)
 
+    def may_be_one(self, size: Expr) -> bool:
+        """A size that is found, or computed of names as the min(1, N) of `x[:1]`: it may be 1."""
+        is_made = size.op not in ("const", "var")
+        return self.is_found(size) or (is_made and simplify(binary("eq", size, 1)).op != "const")
+
     def is_computed(self, size: Expr) -> bool:
         """A number the program computes, which need not be a size."""
         sizes = {str(e.value) for e in self.symbols.values()} | self.counts
@@ -339,11 +344,6 @@ class Emitter:
             condition = condition.value
         if not condition:
             self.error(message)
-
-    def settle(self, *sizes: Expr) -> None:
-        """Refuse to tell whether one of different sizes is 1 and broadcasts."""
-        if any(map(self.is_found, sizes)) and not same_size(sizes[0], sizes[-1]):
-            self.cannot("broadcasting of sizes that are found when the program runs")
 
     def require_same(self, a: Expr, b: Expr, message: str) -> None:
         """Two sizes must be equal."""
