@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import enum
+import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ForwardRef
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
@@ -26,7 +29,7 @@ from tensorscript.dialects.ts.types import (
 )
 from tensorscript.dialects.ts.typing import make_union
 
-from .annotations import type_of_object
+from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .dataclasses import field_defaults, field_types, generated_source, is_dataclass
 from .function import Definition, class_type, compile_definition, declared_signature
 from .live_functions import LiveFunctions, LiveResolver
@@ -43,6 +46,8 @@ class LiveClasses(LiveFunctions):
     """The classes of a world: which Python class became which type of the program."""
 
     classes: dict[type, Attribute] = field(default_factory=dict)
+    pending: set[type] = field(default_factory=set)
+    """NamedTuples whose fields are being read: none has itself as a field."""
 
     def type_of_class(self, cls: type, span: Span | None) -> Attribute:
         found = self.classes.get(cls)
@@ -58,9 +63,7 @@ class LiveClasses(LiveFunctions):
                 cls.__base__, "__annotations__", {}
             )
             names: tuple[str, ...] = cls._fields
-            elements = [
-                type_of_object(hints[f], self, span) if f in hints else TENSOR for f in names
-            ]
+            elements = [self._hinted(cls, hints[f], span) if f in hints else TENSOR for f in names]
             values: Mapping[str, object] = getattr(cls, "_field_defaults", {})
             defaults = [plain_text(field_default(v)) for v in values.values()]
             made = TupleType.of(elements, names, name, defaults)
@@ -82,6 +85,26 @@ class LiveClasses(LiveFunctions):
                 span,
             )
         return self._declare_class(cls, name, span)
+
+    def _hinted(self, cls: type, hint: object, span: Span | None) -> Attribute:
+        """The type of a NamedTuple's field; what is in quotes is looked up where the class is."""
+        if not isinstance(hint, str | ForwardRef):
+            return type_of_object(hint, self, span)
+        text = hint if isinstance(hint, str) else hint.__forward_arg__
+        home = sys.modules.get(cls.__module__)
+
+        def lookup(node: ast.expr) -> object:
+            if isinstance(node, ast.Attribute):
+                return getattr(lookup(node.value), node.attr, NOT_FOUND)
+            assert isinstance(node, ast.Name)
+            found = getattr(home, node.id, getattr(builtins, node.id, NOT_FOUND))
+            return NOT_FOUND if isinstance(found, type) and found in self.pending else found
+
+        inside, self.pending = self.pending, self.pending | {cls}
+        try:
+            return type_of_syntax(ast.parse(text, mode="eval").body, lookup, self, span)
+        finally:
+            self.pending = inside
 
     def _modules_of(self, cls: type) -> list[Attribute]:
         """The types of the program's modules that are instances of a class."""
