@@ -18,11 +18,11 @@ def twice(x: Tensor) -> Tensor:
     return x * 2
 
 
-def delayed(x: Tensor) -> Await[Tensor]:
+def delayed(x: Tensor) -> Await[Tensor]:  # type: ignore[type-arg]
     return ts.jit._awaitable(twice, x)
 
 
-def waited(aw: Await[Tensor]) -> Tensor:
+def waited(aw: Await[Tensor]) -> Tensor:  # type: ignore[type-arg]
     made: Tensor = ts.jit._awaitable_wait(aw)
     return made + 1
 
@@ -32,7 +32,7 @@ class Held:
         self.x = x
 
 
-def held(x: Tensor) -> Await[Held]:
+def held(x: Tensor) -> Await[Held]:  # type: ignore[type-arg]
     return ts.jit._awaitable_nowait(Held(x))
 
 

@@ -25,10 +25,11 @@ def exported(folder: Path, program: Any, *inputs: Any, name: str = "model") -> s
     made = ts.compile(program, inputs, fallback="error", cache=False)
     made.export_object(folder / "model.o", header=folder / "model.h", name=name)
     (folder / "main.c").write_text('#include "model.h"\nint main(void) { return 0; }\n')
-    for language in (("c", "c99"), ("c", "gnu17"), ("c++", "c++17"), ("c++", "gnu++20")):
-        if language[0] == "c++" and shutil.which("c++") is None:
+    languages = [("c", "c99"), ("c", "gnu17"), ("c++", "c++17"), ("c++", "gnu++20")]
+    for language, standard in languages:
+        if language == "c++" and shutil.which("c++") is None:
             continue
-        command = ["cc", "-x", language[0], f"-std={language[1]}", "-fsyntax-only", "-pedantic"]
+        command = ["cc", "-x", language, f"-std={standard}", "-fsyntax-only", "-pedantic"]
         done = subprocess.run(
             [*command, "-Wall", "-Wextra", "-Werror", "main.c"],
             cwd=folder, capture_output=True, text=True,
