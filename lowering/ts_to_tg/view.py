@@ -142,8 +142,8 @@ def _squeeze(b: Builder, x: Tensor, dims: Value = None, *_: Value) -> Tensor:
         found = [dimension(b, d, x.rank) for d in items]
         chosen = [d for d in found if x.rank and x.shape[d].is_int(1)]
     asked = range(x.rank) if dims is None else found
-    if any(b.is_found(x.shape[d]) for d in asked if x.rank):
-        b.cannot("squeezing a size that is found when the program runs")
+    if any(b.may_be_one(x.shape[d]) for d in asked if x.rank):
+        b.cannot("squeezing a size that may be 1 when the program runs")
     left = [d for d in range(x.rank) if d not in chosen]
     at = [const(0)] * x.rank
     for k, d in enumerate(left):
@@ -187,7 +187,7 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
             f" {list(x.shape)}"
         )
         own, stride = var(f"i{lead + d}"), strides_of(x)[d]
-        if b.is_found(size) and not same_size(target, size):
+        if b.may_be_one(size) and not same_size(target, size):
             is_one = b.unsized(binary("eq", size, 1))
             b.check(simplify(binary("or", is_one, b.unsized(binary("eq", size, target)))), message)
             own = select(_all(b, is_one, binary("gt", target, 1)), const(0), own)

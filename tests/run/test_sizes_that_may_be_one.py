@@ -6,6 +6,7 @@ import numpy
 import pytest
 
 import tensorscript as ts
+from tensorscript.base.errors import NotCompilable
 
 ROWS = ts.TensorSpec(("N", 3), ts.float32)
 
@@ -38,9 +39,21 @@ def chosen(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
     return ts.where(x[:1] > 0, y, x[-1:])
 
 
+def expanded(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    return x[:1].expand_as(y) * x[::3].expand(y.size(0), 3)
+
+
+def copied(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    z = y.clone()
+    z.copy_(x[-1:])
+    return z
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 8])
 @pytest.mark.parametrize(
-    "f", [first, last, inner, two_slices, narrowed, summed, chosen], ids=lambda f: f.__name__
+    "f",
+    [first, last, inner, two_slices, narrowed, summed, chosen, expanded, copied],
+    ids=lambda f: f.__name__,
 )
 def test_is_what_eager_computes(f: Callable[..., ts.Tensor], n: int) -> None:
     run = ts.compile(f, (ROWS, ROWS), fallback="error")
@@ -67,3 +80,14 @@ def test_other_sizes_are_refused_when_called() -> None:
     assert run(ts.ones(2, 3), ts.ones(2, 3)).shape == (2, 3)
     with pytest.raises(RuntimeError, match="must match the size of tensor b"):
         run(ts.ones(5, 3), ts.ones(5, 3))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_squeezing_them_is_left_to_the_interpreter(n: int) -> None:
+    def f(x: ts.Tensor) -> ts.Tensor:
+        return x[:1].squeeze(0)
+
+    with pytest.raises(NotCompilable, match="squeezing a size that may be 1"):
+        ts.compile(f, (ROWS,), fallback="error")
+    x = ts.ones(n, 3)
+    assert ts.compile(f, (ROWS,))(x).shape == f(x).shape
