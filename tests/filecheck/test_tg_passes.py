@@ -238,10 +238,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         [
             "te.for task in 0 .. 1 parallel",
             "te.alloc stack kp: f32[2, 32, 32]",
-            "te.let seen: i64 = min(64, ip * 10 + 9 + 1)",
+            "te.let first: i64 = ip * 10",
+            "te.let seen: i64 = min(64, first + 9 + 1)",
             "te.for jq in 0 .. (seen + 31) // 32 serial {",
             "te.for kst in 0 .. 32 serial reduce {",
-            "te.update st[istk, jstk] add= qp.f32[istk, kst] * kp.f32[jq, kst, jstk]",
+            "te.update st[istk, jstk] add= p0.f32[first + istk, kst] * kp.f32[jq, kst, jstk]",
             "te.for im in 0 .. 10 serial {",
             "te.update acc0_jm[jm_v] greater= score.f32",
             "te.for ie in 0 .. 10 serial {",
@@ -320,7 +321,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "cpu",
         [
             "te.alloc stack yp: f32[3, 1024, 32]",
-            "te.store yp[jp, kp, jpv] = p1.f32[kp, jp * 32 + jpv]",
+            "te.store yp[jp, strip * 8 + kp, jpv] = p1.f32[strip * 8 + kp, jp * 32 + jpv]",
             "te.alloc stack xp: f32[3, 128, 16]",
             "te.store xp[ip, kq * 16 + kv, kw * 16 + iu] = p0.f32[",
             "te.update tile[i2t, j2t] add= xp.f32[iq, kt, i2t] * yp.f32[jq, kb * 128 + kt, j2t]",
