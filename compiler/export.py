@@ -212,9 +212,12 @@ def export_object(
     Raises:
         NotCompilable: the program has no native form, changes its arguments, draws random numbers,
             or gives an attribute a value of another kind or size.
-        UserError: nothing was specialised yet, or there are no weights for a file.
+        UserError: nothing was specialised yet, there are no weights for a file, or `name` is none
+            of a C function.
     """
-    symbol = c_name(name or function.__name__)
+    symbol = c_name(function.__name__) if name is None else name
+    if c_name(symbol) != symbol:
+        raise UserError(f"{name!r} is no name of a C function: letters, digits and underscores")
     specs = _specs(function)
     lowered = function.lower(specs, alone=True)
     _refuse_effects(lowered, symbol)

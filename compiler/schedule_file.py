@@ -66,7 +66,8 @@ def parse_schedules(text: str, name: str = "<text>") -> dict[str, Schedule]:
 
 
 def write_schedules(schedules: Schedules, path: str | Path) -> None:
-    """Write the file."""
+    """Write the file, in a folder that is made if there is none."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(schedules_text(schedules))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,24 @@ def values_of(inputs: Sequence[Any], sizes: Mapping[str, int]) -> list[Any]:
         sizes: of named dimensions.
 
     Raises:
-        UserError: a spec that does not say enough to make a value.
+        UserError: a spec that does not say enough to make a value, or a size that none asks for.
     """
+    if unknown := sizes.keys() - _names(inputs):
+        name = min(unknown)
+        raise UserError(f"no input has a dimension {name!r}, whose size is given")
     random = np.random.default_rng(SEED)
     return [_value(given, sizes, random) for given in inputs]
+
+
+def _names(inputs: Iterable[Any]) -> set[str]:
+    """The names of dimensions in all specs."""
+    found: set[str] = set()
+    for given in inputs:
+        if isinstance(given, list | tuple):
+            found |= _names(given)
+        elif isinstance(given, TensorSpec):
+            found |= {size for size in given.shape if isinstance(size, str)}
+    return found
 
 
 def _value(given: Any, sizes: Mapping[str, int], random: np.random.Generator) -> Any:

@@ -159,10 +159,23 @@ def load_module(path: Path) -> ModuleOp:
     Raises:
         UserError: malformed text, or a constant that the side file does not hold.
     """
-    module = parse_module(path.read_text(), str(path))
+    return read_module(path.read_text(), str(path), path)
+
+
+def read_module(text: str, name: str, path: Path | None = None) -> ModuleOp:
+    """The module that a text spells, with the large constants of the side file of `path`.
+
+    Raises:
+        UserError: malformed text, or a constant that the side file does not hold.
+    """
+    module = parse_module(text, name)
     missing = [op for op in _constants(module) if op.data.data.array is None]
     if not missing:
         return module
+    if path is None:
+        raise UserError(
+            f"{name}: large constants lie in a file beside a dumped text: give its path"
+        )
     if not side_file(path).exists():
         raise UserError(f"{path}: the constants file {side_file(path).name} is missing")
     stored = load_constants(path)

@@ -1,6 +1,7 @@
 """The command line: `tensorscript dump|build|run|bench|tune|opt`; see `COMMAND --help`.
 
-Exit codes: 0, 1 for an error of the user's program or data (printed as text), 2 for wrong usage.
+Exit codes: 0, 1 for an error of the user's program or data (printed as text), 2 for wrong usage,
+130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -101,7 +102,12 @@ def _add_tune(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_opt(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE.mlir", help="the text of one stage")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE.mlir",
+        help="the text of one stage; - reads it from the input stream",
+    )
     parser.add_argument(
         "-p",
         "--passes",
@@ -129,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (what, add, _) in _COMMANDS.items():
-        command = commands.add_parser(name, help=what, description=what.capitalize() + ".")
+        command = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
         add(command)
         _common(command)
     return parser
@@ -158,6 +164,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: wrong usage (code 2), `--help` or `--version` (code 0).
         BrokenPipeError: nobody reads what is printed.
+        KeyboardInterrupt: Ctrl-C; a process of the command line ends quietly then.
     """
     arguments = _parser().parse_args(argv)
     try:

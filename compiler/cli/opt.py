@@ -33,7 +33,17 @@ from tensorscript.lowering.te.verify import verify_function
 from ..observe import Report, run_passes
 from ..options import CompileOptions
 from ..pipeline import PASSES
-from ..stages import load_constants, load_module, print_module, save_constants, save_module
+from ..stages import (
+    load_constants,
+    load_module,
+    print_module,
+    read_module,
+    save_constants,
+    save_module,
+)
+
+STREAM = "-"
+"""The name of the input stream in place of a file's."""
 
 
 @dataclass(frozen=True)
@@ -224,18 +234,19 @@ def run_opt(arguments: Namespace, options: CompileOptions) -> Report:
         sys.stdout.write(listing())
         return Report()
     if arguments.file is None:
-        raise UserError("opt needs a FILE (or --list)")
-    path = Path(arguments.file)
-    if not path.is_file():
+        raise UserError("opt needs a FILE (- for the input stream), or --list")
+    path = None if arguments.file == STREAM else Path(arguments.file)
+    if path is not None and not path.is_file():
         raise UserError(f"there is no file {path}")
-    module, report = load_module(path), Report()
+    module = read_module(sys.stdin.read(), "<stdin>") if path is None else load_module(path)
+    report = Report()
     said = dict(module.attributes)
     try:
         for text in arguments.passes:
             for call in parse_pipeline(text):
                 module = run_invocation(module, call, options, report)
     except VerifyException as error:
-        raise UserError(f"{path}: {error}") from error
+        raise UserError(f"{arguments.file}: {error}") from error
     # A pass that makes a new module knows nothing of what the text says of the program.
     module.attributes.update({k: v for k, v in said.items() if k not in module.attributes})
     module.verify()
@@ -244,5 +255,5 @@ def run_opt(arguments: Namespace, options: CompileOptions) -> Report:
     else:
         output = Path(arguments.output)
         save_module(module, output)
-        save_constants(output, load_constants(path))
+        save_constants(output, {} if path is None else load_constants(path))
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -221,6 +222,29 @@ def test_process(programs: Path, tmp_path: Path) -> None:
     assert "n must be positive" in failed.stderr
     assert "Traceback (most recent call last)" not in failed.stderr
     assert run("compile").returncode == 2
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    """Ctrl-C ends a command with the exit code of shells and one word, not with a traceback."""
+    path = tmp_path / "cli_endless.py"
+    path.write_text("print('loaded', flush=True)\nwhile True:\n    pass\n")
+    command = [sys.executable, "-m", "tensorscript", "bench", f"{path}:f"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "loaded\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_tuned_schedules_go_into_a_new_folder(
+    programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "found.json"
+    said(capsys, "tune", f"{programs}:softmax", "--input", "4x8:f32", "--budget", "0.1", "-o", out)
+    said(capsys, "run", f"{programs}:softmax", "--input", "4x8:f32", "--schedule", out)
 
 
 def test_module_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,6 +153,9 @@ def test_spec_that_fits(
         (["run", "--threads", "0"], "--threads is a number from 1 to 256"),
         (["tune", "--budget", "nan"], "--budget is a positive number"),
         (["run", "--size", "N"], "cannot read the size 'N'"),
+        (["run", "--size", "M=4"], "no input has a dimension 'M'"),
+        (["build", "-o", "m.o", "--name", "a b"], "'a b' is no name of a C function"),
+        (["build", "-o", "m.o", "--name", ""], "'' is no name of a C function"),
     ],
 )
 def test_options(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,14 @@ builtin.module {
     te.call @k(x, y)
   }
 }
+"""
+
+WEIGHTS = """
+from tensorscript import nn
+
+class Net(nn.Linear):
+    def __init__(self):
+        super().__init__(64, 64)
 """
 
 
@@ -97,6 +106,27 @@ def test_passes_lower_as_the_pipeline(tmp_path: Path, capsys: pytest.CaptureFixt
     for path in (found, tmp_path / "softmax.scheduled.mlir"):
         results.append(said(capsys, "run", path, "--input", "3x8:f32"))
     assert results[0] == results[1]
+
+
+def test_stream(
+    scale: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`-` is the input stream, so that texts go through pipes; constants in files cannot."""
+    wanted = said(capsys, "opt", str(scale), "-p", "vectorize{loop=j}")
+    monkeypatch.setattr("sys.stdin", io.StringIO(scale.read_text()))
+    assert said(capsys, "opt", "-", "-p", "vectorize{loop=j}") == wanted
+    monkeypatch.setattr("sys.stdin", io.StringIO("garbage"))
+    assert main(["opt", "-"]) == 1
+    assert "<stdin> is not a module of a stage" in capsys.readouterr().err
+    (tmp_path / "cli_stream.py").write_text(WEIGHTS)
+    net = f"{tmp_path}/cli_stream.py:Net"
+    text = said(capsys, "dump", net, "--input", "1x64:f32", "--stage", "te")
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert main(["opt", "-"]) == 1
+    assert "<stdin>: large constants lie in a file" in capsys.readouterr().err
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
