@@ -38,7 +38,7 @@ def copied(tensor: Any, memo: dict[int, Any]) -> Any:
     else:
         storage, dtype, shape, strides, offset = _parts(tensor)
         made = _over(type(tensor), deepcopy(storage, memo), dtype, shape, strides, offset)
-    made._requires_grad = tensor._requires_grad
+    made._requires_grad = tensor.requires_grad
     memo[id(tensor)] = made
     made.__dict__.update(deepcopy(tensor.__dict__, memo))
     return made
@@ -57,7 +57,7 @@ def reduced(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What `pickle` and `copy.copy` make a tensor again from."""
     readings = {name: found for name in _READINGS if (found := getattr(tensor, name)) is not None}
     return _rebuilt, (
-        type(tensor), *_parts(tensor), tensor._requires_grad, dict(tensor.__dict__), readings,
+        type(tensor), *_parts(tensor), tensor.requires_grad, dict(tensor.__dict__), readings,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ dimensions elsewhere, so the two steps stay apart.
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
+from tensorscript.base.dtypes import DType, bool_, int64, uint8
 from tensorscript.base.errors import ArgumentError, DimensionError, ValueRangeError
 
 from .parts import part
@@ -37,7 +38,7 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
     """
     items = _items(index)
     warn_of_bytes(index, 3)
-    consumed = sum(_width(i) for i in items)
+    consumed = sum(map(_width, items))
     if consumed > array.ndim:
         raise DimensionError(_too_many(array.ndim, index))
     basic: list[Any] = []
@@ -45,7 +46,8 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
     dim = 0
     left_out = array.ndim - consumed
     added: dict[int, int] = {}
-    for item in items:
+    for given in items:
+        item = _plain(given)
         if item is Ellipsis:
             count, left_out = left_out, 0
             basic += [_SLICE] * count
@@ -68,7 +70,7 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
         else:
             width = _width(item)
             basic += [_SLICE] * width if width else [None]
-            advanced.append(item if width else item.reshape(1))
+            advanced.append(item if width else np.zeros(int(item), np.int64))
             dim += width
     view = part(array, (*basic, Ellipsis))
     if added:
@@ -76,7 +78,7 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
         view = as_strided(view, view.shape, strides)
     if all(isinstance(a, slice) for a in advanced):
         return view, None
-    _check_bounds(view, advanced)
+    _check_masks(view, advanced)
     return view, tuple(advanced)
 
 
@@ -105,7 +107,7 @@ def _out_of_bounds(index: int, dim: int, size: int) -> str:
 
 
 def _items(index: Any) -> list[Any]:
-    items = [_plain(i) for i in items_of(index)]
+    items = list(items_of(index))
     if not any(i is Ellipsis for i in items):
         items.append(Ellipsis)
     return items
@@ -150,11 +152,11 @@ _BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype 
 
 
 _CAST: dict[str, Callable[[Array], Array]] = {
+    "i": lambda found: found.astype(np.int64, copy=False),
     "f": lambda found: found.astype(np.int64),
     "u": lambda found: found.astype(bool if found.dtype == np.uint8 else np.int64),
 }
-"""What arrays of floats, and of unsigned integers, are as an index, by NumPy's letter."""
-_INDEX_DTYPES = frozenset((bool_, uint8, int32, int64))
+"""What arrays are as an index, by NumPy's letter."""
 _NO_INDEX = "tensors used as indices must be long, int, byte or bool tensors"
 
 
@@ -174,8 +176,6 @@ def _plain(item: Any) -> Any:
         found = item._array.astype(bool) if item.dtype is uint8 else item._array
         if found.ndim == 0 and item.dtype.is_integral and item.dtype is not uint8:
             return int(found)
-        if item.dtype not in _INDEX_DTYPES:
-            raise DimensionError(_NO_INDEX)
     elif isinstance(item, np.ndarray):
         if item.ndim == 0 and item.dtype.kind in "iu":
             return int(item)
@@ -190,16 +190,21 @@ def _plain(item: Any) -> Any:
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {type(item).__name__})"
         )
-    if found.dtype.kind not in "iub":
-        raise DimensionError(_NO_INDEX)
     return found
 
 
 def _width(item: Any) -> int:
     """How many dimensions of the tensor `item` uses up."""
-    if item is None or item is Ellipsis:
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
-    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+    if isinstance(item, TensorBase):
+        return item._array.ndim if item.dtype in (bool_, uint8) else 1
+    if isinstance(item, (list, tuple, range)):
+        item = np.asarray(item)
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype in _MASKS else 1
+
+
+_MASKS = (np.dtype(bool), np.dtype(np.uint8))
 
 
 def _bound(value: Any) -> int:
@@ -222,14 +227,25 @@ def check_step(step: int) -> None:
         )
 
 
-def _check_bounds(view: Array, advanced: list[Any]) -> None:
+def _check_masks(view: Array, advanced: Sequence[Any]) -> None:
+    if not all(isinstance(a, slice) or a.dtype in _PLACES for a in advanced):
+        raise DimensionError(_NO_INDEX)
+    dim = 0
+    for item in advanced:
+        if isinstance(item, np.ndarray) and item.dtype == bool:
+            check_mask(view, item, dim)
+            dim += item.ndim
+        else:
+            dim += 1
+
+
+def _check_bounds(view: Array, advanced: Sequence[Any]) -> None:
     """Index tensors are counted by themselves, as the dimensions that they select from go first."""
     dim = count = 0
     for item in advanced:
         if isinstance(item, slice):
             dim += 1
         elif item.dtype == bool:
-            check_mask(view, item, dim)
             dim += item.ndim
             count += item.ndim
         else:
@@ -258,21 +274,73 @@ def check_index(index: Array, size: int, dim: int) -> None:
     raise DimensionError(_out_of_bounds(int(bad.flat[0]), dim, size))
 
 
+def selected(view: Array, advanced: Sequence[Any]) -> tuple[int, ...]:
+    """The shape of what an advanced index names, whether or not its places are there.
+
+    Raises:
+        DimensionError: index tensors do not broadcast together.
+    """
+    sizes: list[int] = []
+    for item in advanced:
+        at = len(sizes)
+        if isinstance(item, slice):
+            sizes.append(view.shape[at])
+        else:
+            sizes += item.shape if item.dtype == bool else (1,)
+    anywhere = [a if isinstance(a, slice) or a.dtype == bool else np.zeros_like(a, np.int64)
+                for a in advanced]  # fmt: skip
+    try:
+        stand_in = np.broadcast_to(np.False_, (*sizes, *view.shape[len(sizes) :]))
+        return np.asarray(stand_in[tuple(anywhere)]).shape
+    except IndexError as error:
+        raise DimensionError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            + ", ".join(str(list(shape)) for a in advanced for shape in _index_shapes(a))
+        ) from error
+
+
+_PLACES = tuple(map(np.dtype, (bool, np.int32, np.int64)))
+
+
+def _index_shapes(item: Any) -> list[tuple[int, ...]]:
+    """The shapes of the index tensors that an item stands for: of a mask, one a dimension."""
+    if isinstance(item, slice):
+        return []
+    return [(int(np.count_nonzero(item)),)] * item.ndim if item.dtype == bool else [item.shape]
+
+
+def check_places(view: Array, advanced: Sequence[Any], shape: Sequence[int]) -> None:
+    """Raise DimensionError unless index tensors, which select `shape`, name what is there.
+
+    Where they select nothing they may name anything.
+    """
+    if 0 not in shape:
+        _check_bounds(view, advanced)
+        return
+    chosen = [at for at, a in enumerate(_widened(advanced)) if a is not None]
+    places = [a for a in _widened(advanced) if a is not None]
+    if any(view.shape[at] == 0 for at in chosen) and all(n for n in places):
+        raise DimensionError("index is out of bounds for dimension with size 0")
+
+
+def _widened(advanced: Sequence[Any]) -> list[int | None]:
+    """How many places are named in each dimension, None in one that is not selected from."""
+    found: list[int | None] = []
+    for item in advanced:
+        found += [math.prod(s) for s in _index_shapes(item)] or [None]
+    return found
+
+
 def gather(view: Array, advanced: tuple[Any, ...]) -> Array:
     """A copy of the elements an advanced index names, in PyTorch's dimension order.
 
     Raises:
-        DimensionError: the index tensors do not broadcast together.
+        DimensionError: the index tensors do not broadcast together, or name what is not there.
     """
-    try:
-        found = np.asarray(view[advanced], order="C")
-        # NumPy leaves dimensions of one element with any stride.
-        return found.copy() if 1 in found.shape else found
-    except IndexError as error:
-        arrays = [a for a in advanced if isinstance(a, np.ndarray)]
-        if any(a.dtype.kind not in "biu" for a in arrays):
-            raise DimensionError(_NO_INDEX) from error
-        shapes = ", ".join(str(list(a.shape)) for a in arrays)
-        raise DimensionError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-        ) from error
+    shape = selected(view, advanced)
+    check_places(view, advanced, shape)
+    if 0 in shape:
+        return np.empty(shape, view.dtype)
+    found = np.asarray(view[advanced], order="C")
+    # NumPy leaves dimensions of one element with any stride.
+    return found.copy() if 1 in found.shape else found

@@ -146,7 +146,7 @@ def placed(t: Any, where: Where) -> Any:
         return t
     made = make(memory, t.dtype)
     made._sign, made._lengths = t._sign, t._lengths
-    made._requires_grad, made._computed = t._requires_grad, t._computed
+    made._requires_grad, made._computed = t.requires_grad, t._computed
     return made
 
 

@@ -73,7 +73,7 @@ def _shown(x: Any) -> Any:
 
 def _plain(t: TensorBase) -> TensorBase:
     made = make(shown(t), t.dtype)
-    made._requires_grad, made._computed = t._requires_grad, t._computed
+    made._requires_grad, made._computed = t.requires_grad, t._computed
     return made
 
 

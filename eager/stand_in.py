@@ -56,4 +56,5 @@ def stand_in(dtype: DType, rank: int, shape: tuple[int, ...] | None) -> TensorBa
     made.dtype = dtype
     made._requires_grad = made._computed = False
     made._base = made._writes = made._lengths = made._quantizer = made._sign = None
+    made._view_mode = None
     return made

@@ -116,6 +116,8 @@ class TensorBase:
         _requires_grad: a flag only; eager mode records no gradients.
         _computed: the flag comes from operands, not from the program.
         _base: the tensor that this one is a view of.
+        _view_mode: why a view is not written to where gradients are on: the mode without gradients
+            in which it was made, or which one of several views it is (`tracking.py`).
         _writes: how often the memory was written to, shared with views; None before the first.
         _lengths: of a nested tensor, how many rows each entry has (`kernels/nested.py`).
         _quantizer: of a quantized tensor, what its integers stand for (`quantization.py`).
@@ -125,7 +127,7 @@ class TensorBase:
 
     __slots__ = (
         "__weakref__", "_array", "_base", "_computed", "_lengths", "_quantizer", "_requires_grad",
-        "_sign", "_sparse", "_writes", "dtype",
+        "_sign", "_sparse", "_view_mode", "_writes", "dtype",
     )  # fmt: skip
 
     _array: Array
@@ -138,13 +140,14 @@ class TensorBase:
     _quantizer: Quantizer | None
     _sign: Sign | None
     _sparse: Sparse | None
+    _view_mode: str | None
 
     def __init__(self, array: Array, dtype: DType) -> None:
         self._array = array if array.size else with_steps(array)
         self.dtype = dtype
         self._requires_grad = self._computed = False
         self._base = self._writes = self._lengths = self._quantizer = None
-        self._sign = self._sparse = None
+        self._sign = self._sparse = self._view_mode = None
 
     def _reads_otherwise(self) -> bool:
         """Whether the elements are not those of the array."""
@@ -152,8 +155,13 @@ class TensorBase:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient was asked for, here or of an operand."""
-        return self._requires_grad
+        """Whether a gradient was asked for, here, of an operand or of what is viewed."""
+        base = self._base
+        return self._requires_grad or (
+            base is not None
+            and base._requires_grad
+            and (self.dtype.is_floating_point or self.dtype.is_complex)
+        )
 
     @requires_grad.setter
     def requires_grad(self, asked: bool) -> None:

@@ -6,7 +6,7 @@ method that dispatches to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from numbers import Number
 from typing import Any, TypeVar
@@ -34,7 +34,7 @@ from .composites import METHODS
 from .demands.index import check_put
 from .device import device as Device
 from .dispatch import call, call_overload
-from .indexing import gather, kinds_of, split
+from .indexing import check_places, gather, kinds_of, selected, split
 from .memory_sharing import check_apart, check_partial, check_repeats, is_onto_itself, repeats
 from .modes import MODES
 from .old_constructor import fill
@@ -88,9 +88,9 @@ def _method(name: str) -> Callable[..., Any]:
     return asking(METHODS[name], method_of(name))
 
 
-def _no_fit(new: Array, target: Array, dtype: DType, plain: bool) -> str:
-    """Why `new` does not fill `target`, which plain indices selected or index tensors."""
-    have, want = list(new.shape), list(target.shape)
+def _no_fit(new: Array, target: Sequence[int], dtype: DType, plain: bool) -> str:
+    """Why `new` does not fill the shape `target`, which plain indices selected or index tensors."""
+    have, want = list(new.shape), list(target)
     lead = len(want) - len(have)
     if not plain:
         return (
@@ -176,7 +176,7 @@ class Tensor(
         made = Tensor(found, self.dtype)
         if advanced is None:
             shares(made, self)
-        if self._requires_grad:
+        if self.requires_grad:
             depends(made, (self,))
         return made
 
@@ -189,12 +189,19 @@ class Tensor(
         if index is False:
             return
         view, advanced = split(self._array, index)
-        target = view if advanced is None else gather(view, advanced)
         plain = advanced is None or index is True
-        if new.ndim > target.ndim or any(
-            n not in (1, m) for n, m in zip(new.shape[::-1], target.shape[::-1], strict=False)
+        kinds = [] if advanced is None or plain else kinds_of(index, advanced)
+        if kinds in _ONE_MASK and new.size == 1:
+            check_put(self, kinds, source)
+        target = view.shape if advanced is None else selected(view, advanced)
+        if new.ndim > len(target) or any(
+            n not in (1, m) for n, m in zip(new.shape[::-1], target[::-1], strict=False)
         ):
             raise OperatorError(_no_fit(new, target, getattr(source, "dtype", self.dtype), plain))
+        if advanced is not None:
+            if kinds and isinstance(source, Tensor):
+                check_put(self, kinds, source)
+            check_places(view, advanced, target)
         if plain and is_onto_itself(self, view, source):
             written(self)
             return
@@ -202,16 +209,14 @@ class Tensor(
             check_repeats(view)
         elif repeats(view):
             warn(DEPRECATED["aten::index_put_"])
-            kinds = [] if advanced is None else kinds_of(index, advanced)
             if new.size == 1 and kinds in _ONE_MASK:
                 warn(DEPRECATED["aten::masked_fill_"])  # which PyTorch hands such writes to
         if isinstance(source, Tensor) and plain and new.shape == view.shape:
             check_partial(view, new)
-        elif isinstance(source, Tensor) and advanced is not None:
-            if source._array.size > 1:
-                check_apart(view, source._array)
-            check_put(self, kinds_of(index, advanced), source)
-        view[... if advanced is None else advanced] = new
+        elif isinstance(source, Tensor) and advanced is not None and source._array.size > 1:
+            check_apart(view, source._array)
+        if 0 not in target:
+            view[... if advanced is None else advanced] = new
         written(self)
         depends(self, (source,))
 
@@ -260,7 +265,7 @@ class Tensor(
         made = object.__new__(cls)
         assert isinstance(made, TensorBase)
         fill(made, (self,), self.dtype)
-        made._requires_grad, made._sign = self._requires_grad, self._sign
+        made._requires_grad, made._sign = self.requires_grad, self._sign
         return made
 
     def apply_(self, function: Callable[[Any], Any]) -> Tensor:

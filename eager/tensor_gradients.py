@@ -14,6 +14,7 @@ from tensorscript.base.errors import ArgumentError, MissingKernelError, Operator
 from tensorscript.base.schema import schema
 
 from .hooks import RemovableHandle
+from .modes import MODES
 from .storage import TensorBase
 from .tracing import active_tracer
 
@@ -78,11 +79,13 @@ class TensorGradients(TensorBase):
         return self
 
     def detach_(self) -> Any:
-        """The tensor itself, without the flag.
+        """The tensor itself, without the flag; in `inference_mode` nothing changes.
 
         Raises:
             OperatorError: a view.
         """
+        if MODES.inference:
+            return self
         if self._base is not None:
             raise OperatorError(
                 "Can't detach views in-place. Use detach() instead. If you are using "

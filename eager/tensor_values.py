@@ -85,7 +85,8 @@ class TensorValues(TensorBase):
         self._leaves("NumPy array")
         if MODES.has_gpus and not force:
             self._check_on_cpu()
-        if self._requires_grad and not (self._computed or force):
+        asked = MODES.grad_enabled and self.requires_grad
+        if asked and not (self._computed or force):
             raise OperatorError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
@@ -152,7 +153,7 @@ class TensorValues(TensorBase):
         """
         if MODES.has_gpus and device_of(self) is not CPU:
             raise DLPackError("Can't export tensors of a GPU, use tensor.cpu()")
-        if self._requires_grad:
+        if self.requires_grad:
             raise DLPackError("Can't export tensors that require gradient, use tensor.detach()")
         if self._sign is not None and self._sign.conjugated:
             raise DLPackError("Can't export tensors with the conjugate bit set")

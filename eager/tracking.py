@@ -28,6 +28,13 @@ _CUT = frozenset((
     "multinomial", "set_data", "data", "linspace", "logspace",
 ))  # fmt: skip
 """Operators with floating-point results that do not depend on their operands' values."""
+_CUT_FORMS = frozenset(("aten::view.dtype",))
+"""The same of single overloads: other numbers in the same memory."""
+_SEVERAL = {
+    "aten::chunk": "Split", "aten::split.Tensor": "Split", "aten::unbind.int": "Unbind",
+    "aten::split.sizes": "SplitWithSizes", "aten::split_with_sizes": "SplitWithSizes",
+}  # fmt: skip
+"""Operators that give several views at once, which are not written to, and the name they go by."""
 _AS_ANOTHER = frozenset((
     "view_as", "expand_as", "reshape_as", "type_as", "to", "resize_as",
 ))  # fmt: skip
@@ -51,6 +58,10 @@ def shares(view: TensorBase, base: TensorBase) -> None:
         base._writes = [0]
     view._writes = base._writes
     view._base = base if base._base is None else base._base
+    if MODES.grad_enabled:
+        view._view_mode = base._view_mode
+    else:
+        view._view_mode = "inference" if MODES.inference else "no_grad"
 
 
 def written(target: TensorBase) -> None:
@@ -72,6 +83,8 @@ def depends(made: Any, operands: Sequence[Any]) -> None:
 def _base_depends(target: TensorBase) -> None:
     """What was written to a view is in its base, too."""
     base = target._base
+    if not MODES.grad_enabled:
+        return
     if base is not None and target._requires_grad and not base._requires_grad:
         base._requires_grad = base._computed = True
 
@@ -79,7 +92,7 @@ def _base_depends(target: TensorBase) -> None:
 def _any_requires(operands: Sequence[Any]) -> bool:
     for x in operands:
         if isinstance(x, TensorBase):
-            if x._requires_grad:
+            if x.requires_grad:
                 return True
         elif isinstance(x, (list, tuple)) and _any_requires(x):
             return True
@@ -96,18 +109,49 @@ def tensors_in(values: Any) -> Iterator[TensorBase]:
 
 
 def check_leaf(target: TensorBase) -> None:
-    """Raise if `target`, or what it views, is a leaf whose gradient the program asked for."""
-    if not (target._requires_grad and MODES.grad_enabled):
+    """Raise if `target`, or what it views, is a leaf whose gradient the program asked for.
+
+    Nor is a view written to where gradients are on that was made where they were off, or as one
+    of several.
+    """
+    if not (MODES.grad_enabled and target.requires_grad):
         return
+    base = target._base
+    if base is not None:
+        if target._view_mode is not None:
+            raise OperatorError(_AMBIGUOUS.get(target._view_mode) or _one_of(target._view_mode))
+        if not (base._requires_grad and base._computed):
+            raise OperatorError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
     if not target._computed:
         raise OperatorError(
             "a leaf Variable that requires grad is being used in an in-place operation."
         )
-    base = target._base
-    if base is not None and base._requires_grad and not base._computed:
-        raise OperatorError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
+
+
+def _ambiguous(made: str, written: str, block: str) -> str:
+    return (
+        f"A view was created in {made} mode and is being modified inplace {written}. Given that "
+        "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+        f"moving both the view and the inplace either both inside the {block} block (if you don't "
+        "want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    )
+
+
+def _one_of(output: str) -> str:
+    return (
+        f"Output {output} is a view and is being modified inplace. This view is the output of a "
+        "function that returns multiple views. Such functions do not allow the output views to be "
+        "modified inplace. You should replace the inplace operation by an out-of-place one."
+    )
+
+
+_AMBIGUOUS = {
+    "no_grad": _ambiguous("no_grad", "with grad mode enabled", "no_grad"),
+    "inference": _ambiguous("inference", "in normal mode", "inference_mode"),
+}
 
 
 def _check_out(declared: Schema, bound: Sequence[Any]) -> None:
@@ -128,7 +172,9 @@ def tracked(declared: Schema, run: Kernel) -> Kernel:
     if declared.base_name in _COMPOSED:
         return _viewing_any(run)
     viewed = _viewed(declared)
-    carries = declared.base_name not in _CUT and _gives_tensors(declared)
+    carries = declared.full_name not in _CUT_FORMS and declared.base_name not in _CUT
+    carries = carries and _gives_tensors(declared)
+    several = _SEVERAL.get(declared.full_name)
     count = 1 if declared.base_name in _AS_ANOTHER else len(declared.arguments)
     if viewed is None:
         return _carrying(run, count) if carries else run
@@ -136,11 +182,13 @@ def tracked(declared: Schema, run: Kernel) -> Kernel:
     def with_views(*bound: Any) -> Any:
         made = run(*bound)
         base = bound[viewed]
-        for view in tensors_in(made):
+        for at, view in enumerate(tensors_in(made)):
             if view is not base and same_memory(view, base):
                 shares(view, base)
+                if several is not None and view._view_mode is None:
+                    view._view_mode = f"{at} of {several}"
                 if not carries:
-                    view._base = None
+                    view._base = view._view_mode = None
         if carries and made is not base:
             depends(made, bound[:count])
         return made

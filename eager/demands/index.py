@@ -9,28 +9,34 @@ from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
 from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
+from tensorscript.base.scalar_range import check_range
 
 from ..kernels.shapes import broadcast, normal_dim
-from ..storage import array
+from ..storage import TensorBase, array, value
 from .words import Demand, each, require, sizes_of
 
 
 def check_put(target: Any, kinds: Sequence[DType], values: Any, accumulate: bool = False) -> None:
     """Refuse to write `values` of another dtype at index tensors of the dtypes `kinds`.
 
-    One number at the places of one mask is `masked_fill_`, which converts it.
+    One number, as a tensor or not, at the places of one mask is `masked_fill_`, which converts it.
 
     Raises:
-        OperatorError: the dtypes differ, or that one mask is of bytes.
+        OperatorError: the dtypes differ, or that one mask is of bytes, or the number is complex
+            and the target is not.
     """
-    if array(values).size == 1 and not accumulate and list(kinds) in ([bool_], [uint8]):
+    is_tensor = isinstance(values, TensorBase)
+    is_number = not is_tensor or array(values).size == 1
+    if is_number and not accumulate and list(kinds) in ([bool_], [uint8]):
         require(
             kinds[0] is bool_,
             f"masked_fill_ only supports boolean masks, but got mask with dtype {cpp_name(uint8)}",
         )
+        if is_tensor:
+            check_range(value(values).item(), target.dtype, rounds_halves=True)
         return
     require(
-        target.dtype is values.dtype,
+        not is_tensor or target.dtype is values.dtype,
         "Index put requires the source and destination dtypes match, got "
         f"{target.dtype.word} for the destination and {values.dtype.word} for the source.",
     )

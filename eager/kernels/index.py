@@ -13,7 +13,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 from tensorscript.base.scalar_range import check_range
 
-from ..indexing import check_index, check_mask, warn_of_bytes
+from ..indexing import check_mask, check_places, selected, warn_of_bytes
 from ..indexing import gather as gather_view
 from ..memory_format import in_order
 from ..storage import (
@@ -41,7 +41,7 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
         )
     warn_of_bytes(tuple(indices), 2)
     out: list[Any] = []
-    dim = count = 0
+    dim = 0
     for index in indices:
         if index is None:
             out.append(slice(None))
@@ -51,11 +51,8 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
         if found.dtype == bool:
             check_mask(a, found, dim)
             dim += found.ndim
-            count += found.ndim
         else:
-            check_index(found, a.shape[dim], count)
             dim += 1
-            count += 1
         out.append(found)
     return tuple(out)
 
@@ -67,6 +64,8 @@ def index(self: Any, indices: Sequence[Any]) -> Any:
 
 def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     at = _advanced(self, indices)
+    shape = selected(array(self), at)
+    check_places(array(self), at, shape)
     source = source_of(values, self)
     if not accumulate:
         array(self)[at] = source

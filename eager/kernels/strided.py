@@ -168,7 +168,7 @@ def counted(fn: Kernel) -> Kernel:
     """A write that counts if it changes the sizes, refused where a gradient is asked for."""
 
     def run(self: Any, *rest: Any) -> Any:
-        if self._requires_grad:
+        if self.requires_grad:
             raise OperatorError("cannot resize variables that require grad")
         before = array(self).shape
         made = fn(self, *rest)

@@ -6,6 +6,7 @@ import copy
 import pickle
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,59 @@ FLAGS: list[tuple[Callable[[Any], Any], bool]] = [
     (lambda x: x.int(), False), (lambda x: ts.zeros_like(x), False),
     (lambda x: x.clone().zero_(), True), (lambda x: ts.cat([ts.ones(2, 2), x]), True),
 ]  # fmt: skip
+
+
+VIEWS: dict[str, Callable[[Any, Any], Any]] = {
+    "view": lambda lib, p: p.view(-1), "item": lambda lib, p: p[0], "t": lambda lib, p: p.t(),
+    "slice": lambda lib, p: p[:1], "detach": lambda lib, p: p.detach(),
+    "data": lambda lib, p: p.data, "split": lambda lib, p: p.split(1)[0],
+    "unbind": lambda lib, p: p.unbind()[1],
+    "chunk": lambda lib, p: p.chunk(2)[1], "expand": lambda lib, p: p.expand(2, 3, 4),
+    "bits": lambda lib, p: p.view(lib.int32), "alike": lambda lib, p: p.view(lib.float32),
+    "contiguous": lambda lib, p: p.contiguous(), "clone": lambda lib, p: p.clone(),
+    "twice": lambda lib, p: p.view(-1)[:2], "as_strided": lambda lib, p: p.as_strided((2,), (1,)),
+    "diagonal": lambda lib, p: p.diagonal(), "ravel": lambda lib, p: p.ravel(),
+    "detached item": lambda lib, p: p.detach()[0], "sum": lambda lib, p: p.sum(),
+}  # fmt: skip
+MODES_OF = ("enable_grad", "no_grad", "inference_mode")
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "none": lambda v: v, "add_": lambda v: v.add_(1), "fill_": lambda v: v.fill_(1),
+    "requires_grad_": lambda v: v.requires_grad_(), "detach_": lambda v: v.detach_(),
+    "item": lambda v: v[...], "mul": lambda v: v * 2,
+}  # fmt: skip
+
+
+def _flags(lib: Any, kind: str, made: str, view: str, used: str, act: str) -> Any:
+    """The flags of a view of a tensor, or of what was made of it, or the kind of its refusal."""
+    p = lib.arange(12.0).reshape(3, 4).detach()
+    if kind != "plain":
+        p = lib.nn.Parameter(p)
+    if kind == "computed":
+        p = p * 1
+    with getattr(lib, made)():
+        seen = VIEWS[view](lib, p)
+    try:
+        with getattr(lib, used)():
+            found = WRITES[act](seen)
+    except RuntimeError as error:
+        return str(error).split(" is ")[0].replace(" a view of", "")
+    return found.requires_grad, found.is_leaf, p.requires_grad, p.is_leaf
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", ["plain", "leaf", "computed"])
+def test_views_carry_the_flag_of_what_they_show_as_in_torch(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    odd = []
+    for made, view, used, act in product(MODES_OF, VIEWS, MODES_OF, WRITES):
+        if made == "inference_mode" and view in ("bits", "alike", "clone", "sum"):
+            continue  # tensors of their own, which PyTorch gives no version there
+        if used != "enable_grad" and act in ("add_", "fill_"):
+            continue  # what was written to so, PyTorch may not tell the flags of
+        case = (kind, made, view, used, act)
+        if (want := _flags(torch, *case)) != (got := _flags(ts, *case)):
+            odd.append((case, want, got))
+    assert not odd
 
 
 def test_requires_grad_reaches_the_base_of_a_view() -> None:

@@ -229,3 +229,66 @@ VERSIONS: tuple[Act, ...] = (
 def test_versions_as_pytorch(at: int) -> None:
     torch = pytest.importorskip("torch")
     assert VERSIONS[at](ts)._version == VERSIONS[at](torch)._version
+
+
+def _indices(lib: Any) -> list[Any]:
+    byte, flag, place = lib.uint8, lib.bool, lib.int64
+    rows = [
+        lib.tensor([1, 0, 1], dtype=byte), lib.tensor([1, 0, 1], dtype=flag),
+        lib.tensor([1, 0, 1, 0], dtype=byte), lib.tensor([1, 0, 1, 0], dtype=flag),
+        lib.tensor([[1, 0, 2, 0]] * 3, dtype=byte), lib.zeros(3, 4, dtype=flag),
+        lib.zeros(4, 3, dtype=flag), lib.zeros(3, 4, 4, dtype=byte), lib.zeros(0, dtype=flag),
+        lib.tensor(True), lib.tensor(False), lib.tensor(1, dtype=byte), lib.tensor([5]),
+        lib.tensor([0, -1]), lib.zeros(0, dtype=place), lib.tensor([0, 2], dtype=lib.int16),
+        lib.tensor([0.0]), True, False, 1, -4, 1.5, "a", slice(0, 2), slice(None, None, -1), None,
+    ]  # fmt: skip
+    return [*rows, *((a, b) for a in rows for b in rows)]
+
+
+def _sources(lib: Any) -> list[Any]:
+    return [
+        9, 1j, lib.tensor(7), lib.tensor(7.5, dtype=lib.float64), lib.tensor([7.0]),
+        lib.arange(2.0), lib.tensor(1j),
+    ]  # fmt: skip
+
+
+ORDERS = (
+    "tensors used as indices must be long, int, byte or bool tensors",
+    "The shape of the mask",
+)
+"""Two reasons at once: PyTorch may name the one or the other first."""
+
+
+def _indexed(lib: Any, index: Any, source: Any = None) -> Any:
+    def act(lib: Any) -> Any:
+        x = lib.arange(12.0).reshape(3, 4)
+        if source is None:
+            return x[index].clone(), lib.tensor(x[index].shape)
+        x[index] = source
+        return x
+
+    found, _ = outcome(act, lib)
+    reason = isinstance(found, tuple) and found[1].startswith(ORDERS)
+    return (IndexError, "") if reason else found
+
+
+@pytest.mark.torch
+def test_masks_and_places_select_and_write_as_in_torch() -> None:
+    torch = pytest.importorskip("torch")
+    asked = zip(_indices(ts), _indices(torch), strict=True)
+    odd: list[Any] = []
+    for ours, theirs in asked:
+        for k, source in enumerate([None, *_sources(ts)]):
+            want = _indexed(torch, theirs, [None, *_sources(torch)][k])
+            if (got := _indexed(ts, ours, source)) != want:
+                odd.append((theirs, k, want, got))
+    assert not odd
+
+
+def test_one_number_goes_to_no_mask_of_bytes() -> None:
+    x = ts.zeros(3)
+    with (
+        pytest.warns(UserWarning, match="uint8 is now deprecated"),
+        pytest.raises(OperatorError, match="only supports boolean masks"),
+    ):
+        x[ts.tensor([1, 0, 1], dtype=ts.uint8)] = 9
