@@ -81,7 +81,7 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
         cut_in_pieces(scheduler, loop)
     for loop in loops_in(block):
         if (found := crossing(loop, scheduler.nest.buffers, parameters.vector_bytes)) is not None:
-            in_squares(scheduler, found)
+            in_squares(scheduler, found, parameters)
         elif not put_together(scheduler, loop, parameters):
             vectorize_inside(scheduler, loop, parameters)
     for loop in loops_in(block):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 
 import tensorscript as ts
 from tensorscript.backends.target import host
+from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
+from tensorscript.lowering.schedules.crossed import in_squares
+from tensorscript.lowering.te.squares import crossing
 
 Program = Callable[[ts.Tensor], ts.Tensor]
 
@@ -86,3 +90,45 @@ def test_rows_of_a_square_are_vectors(cpu: str, dtype: str, side: int) -> None:
     compiled = ts.compile(crossed_sum, (x,), cpu=cpu, fallback="error")
     assert f'["squares", "i0", "i1", {side}]' in compiled.ir("schedule")
     np.testing.assert_array_equal(compiled(x), x.T * 2 + 1)
+
+
+SMALL, LARGE = 32 << 10, 48 << 10
+ALONG_READ, ALONG_WRITTEN = "i1_o i0_o", "i0_o i1_o"
+IN_PAIRS = "i0_o_o i1_o i0_o_i"
+BLOCKS = "i0_o i1_o i0_i_o i1_i_o"
+
+
+@pytest.mark.parametrize(
+    ("shape", "first_cache", "loops", "copies"),
+    [
+        ((64, 720), SMALL, ALONG_WRITTEN, 0),  # four squares of columns are few
+        ((64, 1024), SMALL, IN_PAIRS, 0),
+        ((200, 1000), SMALL, ALONG_READ, 0),
+        ((200, 1000), LARGE, ALONG_READ, 0),
+        ((256, 1024), SMALL, "i1_o_o i0_o_o i1_o_i i0_o_i", 0),
+        ((200, 1024), LARGE, ALONG_READ, 0),  # only what is read collides
+        ((1024, 200), LARGE, IN_PAIRS, 0),
+        ((1024, 200), SMALL, ALONG_READ, 0),
+        ((256, 480), LARGE, IN_PAIRS, 0),  # rows 1 KiB apart
+        ((256, 1024), LARGE, BLOCKS, 1),
+        ((1024, 256), LARGE, BLOCKS, 1),
+        ((1024, 1024), LARGE, BLOCKS, 2),
+        ((64, 2048), LARGE, BLOCKS, 1),
+    ],
+)
+def test_the_way_of_squares(
+    shape: tuple[int, int], first_cache: int, loops: str, copies: int
+) -> None:
+    """Along what is read, but where rows share sets of a first cache that has room for copies."""
+    x = np.random.default_rng(0).standard_normal(shape).astype("f4")
+    schedule = ts.schedule(crossed_sum, (x,))
+    scheduler = schedule.kernel._scheduler
+    nest = scheduler.nest.loops["i0"]
+    found = crossing(nest, scheduler.nest.buffers, 64)
+    assert found is not None
+    in_squares(scheduler, found, CPUParameters(first_cache=first_cache))
+    text = str(schedule.kernel)
+    assert " ".join(re.findall(r"for (i[01]\w*_o\w*) ", text)) == loops
+    assert text.count("alloc ") == copies
+    compiled = ts.compile(crossed_sum, (x,), schedule=schedule, cache=False)
+    np.testing.assert_allclose(compiled(x), x.T * 2 + 1, rtol=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -80,21 +79,6 @@ def test_transposes_whose_rows_share_a_set_of_the_cache(rows: int, dtype: str) -
     check(transposed, x.T, x)
     if dtype[0] == "f":
         check(transposed_sum, np.exp(x.T) + y * 2, x, y)
-
-
-@pytest.mark.parametrize(
-    ("shape", "loops"),
-    [
-        ((64, 1000), "i0_o i1_o"),
-        ((200, 1000), "i1_o i0_o"),
-        ((128, 1024), "i0_o_o i1_o_i i0_o_i"),
-        ((256, 1024), "i1_o_o i0_o_o i1_o_i i0_o_i"),
-    ],
-)
-def test_squares_follow_the_rows_that_are_read(shape: tuple[int, int], loops: str) -> None:
-    x = array(*shape)
-    text = check(transposed, x.T, x).split("te.func @transposed")[0]
-    assert " ".join(re.findall(r"te.for (i\d_o\w*)", text)) == loops
 
 
 def test_a_matrix_and_its_transpose() -> None:
