@@ -66,6 +66,7 @@ class Span:
         shown: the place that graphs show instead; errors underline this one all the same.
         within: what errors call the function it stands in, where that has no `def`.
         calls: the Python calls that were running there, innermost first, where that is known.
+        own: a character of what is no part of its operands; the first one where none is said.
     """
 
     source: Source = field(repr=False)
@@ -74,6 +75,7 @@ class Span:
     shown: str = field(default="", compare=False)
     within: str = field(default="", compare=False)
     calls: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    own: int | None = field(default=None, repr=False, compare=False)
 
     @property
     def line(self) -> int:

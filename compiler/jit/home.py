@@ -118,7 +118,7 @@ class ProgramHome:
             return list(info.methods)
         if info.category == "module":
             hooks = [hook.rpartition(".")[2] for hook in (*info.hooks, *info.pre_hooks)]
-            return [*_callers_first(info, self.interpreter), *hooks]
+            return list(dict.fromkeys([*_callers_first(info, self.interpreter), *hooks]))
         accessors = [name for pair in info.properties.values() for name in pair if name]
         return [*accessors, *sorted(info.compiled.keys() - set(accessors))]
 

@@ -51,7 +51,9 @@ class ArchiveHome:
 
     def methods(self, name: str) -> list[str]:
         """All methods of a class, in the order of its text, compiled by now."""
-        names = [method for method in self.class_info(name).methods if method != HOOKED_CALL]
+        info = self.class_info(name)
+        made_here = HOOKED_CALL if info.category == "module" else ""
+        names = [method for method in info.methods if method != made_here]
         for method in names:
             self.archive.compile_method(name, method)
         return names

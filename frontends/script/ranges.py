@@ -73,6 +73,15 @@ class Ranges:
             found = self.known[node] = self._measure(node)
         return found
 
+    def own(self, node: ast.AST) -> int | None:
+        """Where what a node adds to its first operand starts: `).x` of `(a).x`."""
+        match node:
+            case ast.Call():
+                return self.whole(node.func)[1]
+            case ast.Attribute() | ast.Subscript():
+                return self.whole(node.value)[1]
+        return None
+
     def _measure(self, node: ast.AST) -> Range:
         match node:
             case ast.Name():

@@ -46,7 +46,7 @@ class Text:
 
     def span(self, node: ast.AST) -> Span:
         """The range of a syntax tree node, as TorchScript measures it."""
-        return Span(self.source, *self.ranges.of(node))
+        return Span(self.source, *self.ranges.of(node), own=self.ranges.own(node))
 
     def starred(self, node: ast.arg) -> Span:
         """The name of a parameter and the character before it."""

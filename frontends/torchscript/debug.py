@@ -50,7 +50,9 @@ class DebugInfo:
             record = f"{name}.debug_pkl"
             self._known[name] = self._read(record if self.archive.has(record) else old)
         text = span.source.text
-        offset = span.start if text.isascii() else len(text[: span.start].encode())
+        # `a.b` in `(a.b).c` starts where the whole does: that is told apart behind it.
+        at = span.start if span.own is None else span.own
+        offset = at if text.isascii() else len(text[:at].encode())
         return self._known[name].at(offset)
 
     def _read(self, record: str) -> _Origins:

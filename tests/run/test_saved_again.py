@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import module_programs_hooks
 import pytest
 from language_harness import (
     LanguageProgram,
@@ -14,6 +15,7 @@ from language_harness import (
     Scripted,
     call_program,
     load_program,
+    parse_table,
     programs_of,
     refusal,
     script_program,
@@ -37,6 +39,17 @@ WITHOUT_INFERRED_TYPES = (
     "any_comprehension",
     "any_of_several_types",
 )
+
+
+SAME_BYTES = (
+    "chained_methods",  # parentheses around what a method, an index, an attribute is of
+    "matrix_of_lists",
+    "vec_operators",
+    "enum_dict_value",
+    "class_call",  # a method called `__call__`, of a class that is no module
+    "class_operators_full",
+)
+MODULES = {"hooks_repeated": module_programs_hooks, "hooks_tuple_argument": module_programs_hooks}
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +112,13 @@ def test_frozen_text_of_such_containers_is_as_in_torch(tmp_path: Path) -> None:
     saved_again = "], {"  # PyTorch writes a space only where it has read the dict from an archive
     assert ours.function.code == theirs.code.replace("],{", saved_again)
     torch.jit.load(io.BytesIO(_saved(ours.function)))
+
+
+@pytest.mark.parametrize("name", [*SAME_BYTES, *MODULES])
+def test_saving_again_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
+    """Places of the original source and all methods among them."""
+    program = parse_table(MODULES[name].TEXT)[name] if name in MODULES else PROGRAMS[name]
+    made = script_program(program, ts, tmp_path)
+    assert not isinstance(made, Refusal), made
+    first = _saved(made.function)
+    assert _saved(ts.jit.load(io.BytesIO(first))) == first
