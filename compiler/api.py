@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import late_api, started
 from .options import BUDGET, CompileOptions, Fallback, options_from_environment
@@ -18,8 +19,40 @@ if TYPE_CHECKING:  # what a hit of the disk cache does not need
     from .function import CompiledFunction
 
 
+@overload
+def compile(
+    program: Callable[..., Any] | str | Path,
+    example_inputs: Sequence[Any] | None = None,
+    *,
+    target: str = ...,
+    cpu: str = ...,
+    fallback: Fallback = ...,
+    strict: bool = ...,
+    cache: bool = ...,
+    schedule: object = ...,
+    autotune: bool | float = ...,
+    options: CompileOptions | None = ...,
+) -> CompiledFunction: ...
+
+
+@overload
+def compile(
+    program: None = None,
+    example_inputs: Sequence[Any] | None = None,
+    *,
+    target: str = ...,
+    cpu: str = ...,
+    fallback: Fallback = ...,
+    strict: bool = ...,
+    cache: bool = ...,
+    schedule: object = ...,
+    autotune: bool | float = ...,
+    options: CompileOptions | None = ...,
+) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
+
+
 def compile(  # the name users know from torch.compile
-    program: Callable[..., Any] | str | Path | Any,
+    program: Callable[..., Any] | str | Path | None = None,
     example_inputs: Sequence[Any] | None = None,
     *,
     target: str = "cpu",
@@ -30,15 +63,17 @@ def compile(  # the name users know from torch.compile
     schedule: object = None,
     autotune: bool | float = False,
     options: CompileOptions | None = None,
-) -> CompiledFunction:
+) -> CompiledFunction | Callable[[Callable[..., Any]], CompiledFunction]:
     """Compile a function, a scripted function or module, or a `.pt` archive.
 
     Attributes of a module are constants of the compilation, as after freezing; tensors that the
-    program itself updates are state and stay shared with the module. Batch norms are folded into
-    the convolutions and linear layers before them, unless `strict`.
+    program itself writes are state and stay shared with the module, as does what a scripted module
+    assigns to its attributes (of a Python module that is a copy, as in scripting). Batch norms are
+    folded into the convolutions and linear layers before them, unless `strict`.
 
     Args:
         program: what to compile; what PyTorch scripted or traced is copied with its weights.
+            Without it the result decorates: `@ts.compile(fallback="error")`.
         example_inputs: arrays, numbers or specs to compile for at once; without them the first
             call of each kind compiles.
         cpu: the CPU to make code for (LLVM's name, e.g. `x86-64-v3`); this machine's by default.
@@ -63,6 +98,19 @@ def compile(  # the name users know from torch.compile
         UserError: the program cannot be tuned; the message says why.
         ScheduleError: an illegal step of `schedule`; the message names it, the loop and the reason.
     """
+    if program is None:
+        return partial(
+            compile,
+            example_inputs=example_inputs,
+            target=target,
+            cpu=cpu,
+            fallback=fallback,
+            strict=strict,
+            cache=cache,
+            schedule=schedule,
+            autotune=autotune,
+            options=options,
+        )
     chosen = options or CompileOptions(
         target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache
     )

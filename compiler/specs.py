@@ -32,6 +32,8 @@ class TensorSpec:
     strides: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.shape, str):  # whose letters would be names
+            raise UserError(f"a shape is a tuple of sizes and names, not {self.shape!r}")
         for size in self.shape:
             bad = size < 0 if isinstance(size, int) else not re.fullmatch(r"[A-Za-z_]\w*", size)
             if bad:

@@ -56,8 +56,11 @@ def load(
 
     Raises:
         ArchiveError: damaged, hostile, or holding what a checkpoint may not hold.
-        ValueError: the path does not exist.
+        OSError: the path cannot be opened; FileNotFoundError if there is none.
     """
+    if isinstance(f, str | os.PathLike):
+        with open(f, "rb"):  # as any file of Python's, where jit.load has words of its own
+            pass
     memory = open_private(f)
     if memory is f and isinstance(memory, bytes | bytearray | memoryview):
         memory = memoryview(memory).toreadonly()  # the caller's, and not ours to change

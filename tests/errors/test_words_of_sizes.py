@@ -33,6 +33,8 @@ REFUSED: list[Callable[[Any], Any]] = [
             {"mode": "lanczos", "antialias": True, "align_corners": True},
         )
     ),
+    lambda m: m.nn.functional.interpolate(m.ones(2, 3), size=(3, 3)),
+    lambda m: m.nn.functional.interpolate(m.ones(1, 1, 3), scale_factor=(2.0, 2.0)),
 ]  # fmt: skip
 
 

@@ -145,6 +145,14 @@ def header(entry: object, data: bytes = b"") -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
+def test_a_path_is_opened_as_python_opens_it(tmp_path: Path) -> None:
+    """Where `jit.load` has a ValueError of its own; programs catch these kinds."""
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: '.*none\.pt'"):
+        ts.load(tmp_path / "none.pt")
+    with pytest.raises(IsADirectoryError):
+        ts.load(str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -415,6 +415,21 @@ def test_a_scalar_spec_is_of_a_kind_of_numbers() -> None:
         ts.ScalarSpec("long")
 
 
+def test_a_shape_is_no_text() -> None:
+    with pytest.raises(UserError, match="a shape is a tuple of sizes and names, not '3x4'"):
+        ts.TensorSpec("3x4")
+
+
+def test_options_without_a_program_decorate() -> None:
+    @compile_(fallback="error", strict=True)
+    def f(x: ts.Tensor) -> ts.Tensor:
+        return x * 2 + 1
+
+    assert f.options.fallback == "error"
+    assert f.options.strict
+    np.testing.assert_array_equal(f(np.ones(3, np.float32)), np.full(3, 3, np.float32))
+
+
 def test_a_flag_that_must_be_known_is_part_of_the_specialisation() -> None:
     def kept(x: ts.Tensor, keep: bool) -> ts.Tensor:
         return x.sum(1, keepdim=keep)

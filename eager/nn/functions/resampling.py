@@ -86,7 +86,16 @@ def _resample(
     if size is not None and len(size) != spatial:
         raise ValueError(
             "Input and output must have the same number of spatial dimensions, but got input with "
-            f"spatial dimensions of {list(input.size()[2:])} and output size of {size}."
+            f"spatial dimensions of {list(input.size()[2:])} and output size of {size}. "
+            "Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            "output size in (o1, o2, ...,oK) format."
+        )
+    if scale_factor is not None and len(scale_factor) != spatial:
+        raise ValueError(
+            "Input and scale_factor must have the same number of spatial dimensions, but got input "
+            f"with spatial dimensions of {list(input.size()[2:])} and scale_factor of shape "
+            f"{scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            "scale_factor in (s1, s2, ...,sK) format."
         )
     aligned = False
     if align_corners is not None:
