@@ -24,7 +24,8 @@ class Category(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class DType:
-    """One element type. Compared by identity: there is one object per dtype.
+    """One element type. Compared by identity: there is one object per dtype. It equals PyTorch's
+    dtype of that name, too.
 
     Attributes:
         name: PyTorch's name without the prefix (`float32`).
@@ -68,6 +69,14 @@ class DType:
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
+
+    def __eq__(self, other: object) -> bool:
+        """Also of PyTorch's dtype of that name, which its modules compare with."""
+        if self is other:
+            return True
+        return type(other).__module__ == "torch" and repr(self) == repr(other)
+
+    __hash__ = object.__hash__
 
     @property
     def is_signed(self) -> bool:

@@ -16,7 +16,7 @@ DEVICE_TYPES = (
 _SPELLING = re.compile(r"[A-Za-z_]+(:(0|[1-9][0-9]*))?")
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class device:
     """Where a tensor lives: a type and an optional index, `device("cuda:1")`, `device(1)`.
 
@@ -46,6 +46,15 @@ class device:
             raise OperatorError(f"type (string) must not include an index: {text}")
         object.__setattr__(self, "type", kind)
         object.__setattr__(self, "index", int(number) if number else index)
+
+    def __eq__(self, other: object) -> bool:
+        """Also of PyTorch's device of that name, which its modules compare with."""
+        if isinstance(other, device):
+            return self.type == other.type and self.index == other.index
+        return type(other).__module__ == "torch" and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"

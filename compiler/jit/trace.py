@@ -18,6 +18,7 @@ from tensorscript.frontends.script.python_names import qualified_name
 from tensorscript.frontends.trace.check import Recording, check
 from tensorscript.frontends.trace.modules import ModuleTree
 from tensorscript.frontends.trace.nesting import mapped
+from tensorscript.frontends.trace.pytorch import spoken_for
 from tensorscript.frontends.trace.record import (
     Example,
     keyword_example,
@@ -315,5 +316,6 @@ def _trace_module(
             method = getattr(module, name)
             recordings = _recording(getattr(made, name)), _recording(getattr(again, name))
             values = _example(method, example, by_keyword, options.manner)
-            _check(recordings, module if name == "forward" else method, values, options)
+            with spoken_for(module.modules()):
+                _check(recordings, module if name == "forward" else method, values, options)
     return made

@@ -28,6 +28,7 @@ from tensorscript.frontends.script.python_names import qualified_name
 
 from .facts import type_of
 from .function import compiled_block
+from .pytorch import spoken_for
 from .tracer import Tracer
 
 Path = tuple[str, ...]
@@ -223,6 +224,8 @@ class ModuleTree:
                     left = Observer(leave)
                     handle = module.register_forward_hook(left, prepend=True, always_call=True)
                     hooks.enter_context(handle)
+            modules = [module for module, _ in self._modules]
+            hooks.enter_context(spoken_for(modules, self._foreign))
             yield
 
     # -- methods ------------------------------------------------------------------------------

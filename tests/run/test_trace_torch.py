@@ -110,3 +110,65 @@ def test_functions_of_pytorch_on_our_tensors() -> None:
 def test_what_has_no_counterpart_is_refused() -> None:
     with pytest.raises(TypeError, match="Expected a value of type 'ScalarType' for argument 'dt"):
         torch.quantize_per_tensor(ts.rand(2), 0.1, 0, torch.qint8)
+
+
+class Positions(torch.nn.Module):
+    """What libraries of transformers do besides layers: buffers, sizes, dtypes and masks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("ids", torch.arange(8)[None])
+        self.layer = torch.nn.Linear(4, 4)
+        self.scale = torch.full((4,), 0.5)  # a plain attribute
+
+    def forward(self, x: Any) -> Any:
+        rows, width = x.shape[:2]
+        ids = self.ids[:, :width].expand(rows, width)
+        steps = torch.arange(width, device=x.device)
+        later = steps[None] > steps[:, None]
+        mask = torch.zeros(width, width, dtype=x.dtype, device=x.device)
+        if x.dtype == torch.float32 and x.device == torch.device("cpu"):
+            mask = mask.masked_fill(later, torch.finfo(x.dtype).min)
+        if not torch.jit.is_tracing():
+            mask = mask * 2
+        weights = torch.softmax(mask + ids[0].to(self.layer.weight.dtype), -1)
+        return self.layer(weights @ x) * self.scale.to(x.dtype)
+
+
+def test_a_module_of_pytorch_with_tensors_of_its_own() -> None:
+    module = Positions().eval()
+    x = torch.from_numpy(array("2 5 4"))
+    wanted = torch.jit.trace(module, x, check_trace=False)
+    found = ts.jit.trace(module, x)
+    assert_same(wanted, found)
+    other = torch.from_numpy(array("3 7 4"))
+    np.testing.assert_allclose(
+        found(other).detach().numpy(), wanted(other).detach().numpy(), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_pytorch_is_as_before_when_a_trace_has_ended() -> None:
+    class Failing(Positions):
+        def forward(self, x: Any) -> Any:
+            raise KeyError("here")
+
+    x = torch.rand(2, 5, 4)
+    functions = dict(vars(torch))
+    for module in (Positions(), Failing()):
+        held = (module.ids, module.layer.weight, module.scale)
+        if isinstance(module, Failing):
+            with pytest.raises(KeyError, match="here"):
+                ts.jit.trace(module, x)
+        else:
+            ts.jit.trace(module, x)
+        now = (module.ids, module.layer.weight, module.scale)
+        assert all(a is b for a, b in zip(held, now, strict=True))
+        assert all(vars(torch)[name] is functions[name] for name in functions)
+        assert not torch.jit.is_tracing()
+
+
+def test_dtypes_and_devices_equal_pytorchs() -> None:
+    assert ts.float32 == torch.float32 and torch.int64 == ts.int64 and ts.bool in (torch.bool,)
+    assert ts.float32 != torch.float64 and ts.float32 != "torch.float32"
+    assert ts.device("cuda:1") == torch.device("cuda", 1)
+    assert torch.device("cpu") != ts.device("cpu", 0)
