@@ -20,7 +20,7 @@ from .constants import (
     TensorLiteral,
 )
 from .type_text import annotation_text
-from .types import OPEN_TYPES, DictType, InterfaceType, ListType, TupleType
+from .types import OPEN_TYPES, DictType, InterfaceType, ListType, TupleType, UnionType
 from .typing import without_none
 from .value_text import float_text
 
@@ -110,7 +110,7 @@ def _tuple_text(value: tuple[object, ...], type: Attribute, table: ConstantTable
 
 
 def _list_text(value: ListLiteral, type: Attribute, table: ConstantTable) -> str:
-    inner = without_none(type)
+    inner = _container(type, ListType, not value.elements)
     element = inner.element if isinstance(inner, ListType) else type
     text = "[" + ", ".join(constant_text(v, element, table) for v in value.elements) + "]"
     if isinstance(inner, ListType) and (not value.elements or _is_untold(element)):
@@ -119,13 +119,28 @@ def _list_text(value: ListLiteral, type: Attribute, table: ConstantTable) -> str
 
 
 def _dict_text(value: DictLiteral, type: Attribute, table: ConstantTable) -> str:
-    known = without_none(type)
+    known = _container(type, DictType, not value.items)
     types = (known.key, known.value) if isinstance(known, DictType) else (type, type)
     pairs = (tuple(map(constant_text, pair, types, (table, table))) for pair in value.items)
     text = "{" + ", ".join(f"{key}: {item}" for key, item in pairs) + "}"
     if isinstance(known, DictType) and (not value.items or _is_untold(known.value)):
         return f"annotate({annotation_text(known)}, {text})"
     return text
+
+
+_Kind = type[ListType] | type[DictType]
+
+
+def _container(type: Attribute, kind: _Kind, is_empty: bool) -> Attribute:
+    """What a list or dict of a type is: of a union its one member of that kind.
+
+    An empty one is any of several; it is the first. What is in the others tells which.
+    """
+    known = without_none(type)
+    members = (
+        [m for m in known.members if isinstance(m, kind)] if isinstance(known, UnionType) else []
+    )
+    return members[0] if len(members) == 1 or (members and is_empty) else known
 
 
 def _is_untold(element: Attribute) -> bool:

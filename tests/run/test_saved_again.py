@@ -101,6 +101,14 @@ def test_types_that_the_values_do_not_tell(name: str, frozen: bool, tmp_path: Pa
     _agrees_after_saving(program, made)
 
 
+def test_frozen_containers_of_unions_are_told(tmp_path: Path) -> None:
+    program = PROGRAMS["annotated_displays"]
+    made = _frozen(program, tmp_path)
+    assert not isinstance(made, Refusal), made
+    assert "annotate(List[int], [])" in made.function.code
+    _agrees_after_saving(program, made)
+
+
 def test_frozen_text_of_such_containers_is_as_in_torch(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     program = PROGRAMS["any_comprehension"]
