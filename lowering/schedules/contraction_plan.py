@@ -48,6 +48,9 @@ PACK_ROWS = 0.8
 """Of packing an element of the rows, which is turned: lines of as many rows are waited for."""
 LEAVING = 0.4
 """Of an element of the rows that is packed before the tasks, for it leaves the near caches."""
+AWAY, READ_AWAY = 12 << 20, 1.0
+"""Bytes of the rows that leave the last cache, too, if they are packed before the tasks, and what
+it then costs to read an element of them: more than turning it again."""
 READ = 0.05
 """Of reading an element once more."""
 SCATTERED = 0.02
@@ -64,6 +67,9 @@ UNEVEN = 0.25
 """How much of what blocks differ by remains where every thread has several of them."""
 SUMS_BYTES = 5 << 17
 """Of the sums that a task goes over in each depth block, so that they stay in the L2 cache."""
+
+ELEMENT = 4
+"""Bytes of an element, as in all of these costs."""
 
 LINE, L1_SETS, L2_SETS = 64, 64, 2048
 """Of the caches: bytes of a line, and the sets of them; each set has 8 lines."""
@@ -205,6 +211,8 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     if sizes.tasks > 1:
         crossing = SHARE * count / (parts if factor == "y" else 1) + BARRIER / sizes.depth
     pack, leaving = (PACK_ROWS, LEAVING) if factor == "x" else (PACK, 0.0)
+    if factor == "x" and sizes.rows * sizes.depth * ELEMENT >= AWAY:
+        leaving += READ_AWAY * readers
     before, by_task = (pack + leaving) * count + crossing + again, pack * count * readers
     if factor in sizes.whole or before < by_task:
         return before, "before"

@@ -33,6 +33,9 @@ def sizes(rows: int, columns: int, depth: int, **more: object) -> Sizes:
         (sizes(512, 512, 512, tile=Tile(14, 16, 8), most_panels=32), Plan(8, 1, "task", "before")),
         # by two tasks where panels divide better so.
         (sizes(1024, 1024, 1024), Plan(4, 2, "task", "before")),
+        # Rows that would leave the last cache before they are read are never packed ahead.
+        (sizes(2048, 2048, 2048), Plan(8, 1, "task", "before")),
+        (sizes(8192, 512, 512), Plan(30, 2, "task", "before")),
         # Weights are packed at compile time.
         (sizes(64, 512, 512, plain=frozenset("x"), free=frozenset("y")),
          Plan(1, 8, "none", "before")),
