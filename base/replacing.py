@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from .errors import GuardError
+from .errors import GuardError, UserError
 
 
 @contextmanager
@@ -39,3 +40,40 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(made)
+
+
+def all_or_nothing(
+    files: Sequence[tuple[str | os.PathLike[str], Callable[[Path], None]]],
+) -> None:
+    """Write several files that belong together: none is there before all are written.
+
+    Args:
+        files: (where to, what writes it to the place that it is given); the place has the same
+            name in another folder of the same disk.
+
+    Raises:
+        UserError: two files of one name.
+        OSError: a file cannot be written; it names the file.
+    """
+    targets = [Path(os.path.realpath(os.fspath(path))) for path, _ in files]
+    if len(set(targets)) < len(targets):
+        raise UserError(f"two files would be written to {_twice(targets)}")
+    with ExitStack() as stack:
+        made: list[Path] = []
+        for target, (path, write) in zip(targets, files, strict=True):
+            try:
+                if target.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+                folder = tempfile.TemporaryDirectory(dir=target.parent, prefix=".")
+                made.append(Path(stack.enter_context(folder)) / target.name)
+                write(made[-1])
+                if target.exists():
+                    shutil.copymode(target, made[-1])
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        for place, target in zip(made, targets, strict=True):
+            os.replace(place, target)
+
+
+def _twice(targets: Sequence[Path]) -> Path:
+    return next(t for t in targets if targets.count(t) > 1)

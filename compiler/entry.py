@@ -184,6 +184,10 @@ class StagedFunction:
         module = run_passes(self.module.clone(), passes, self.options, report, self.__name__, keep)
         return Lowered(self.described.plan, module, report)
 
+    def handed(self, paths: Sequence[str]) -> StagedFunction:
+        """Itself: a dumped program is one function."""
+        return self
+
     @cached_property
     def loaded(self) -> LoadedEntry:
         """The native code."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorscript.backends.cpu.kept_state import KeptState, Slot
+from tensorscript.backends.cpu.kept_state import Keeping, Slot
 from tensorscript.backends.cpu.signature import ArraySpec, Signature
 from tensorscript.base.errors import NotCompilable
 from tensorscript.lowering.ts_to_tg.paths import below, is_state, of_receiver
@@ -27,10 +27,8 @@ from tensorscript.runtime.values import ScriptObject
 from .state import bind_state
 
 
-def kept_state(
-    plan: CallPlan, signature: Signature, receiver: ScriptObject, name: str
-) -> KeptState:
-    """The state of a program that changes attributes of `receiver`.
+def kept_state(plan: CallPlan, signature: Signature, receiver: ScriptObject, name: str) -> Keeping:
+    """The state of a program that changes attributes of `receiver`, or reads such.
 
     Args:
         signature: of its entry.
@@ -59,7 +57,7 @@ def kept_state(
             if isinstance(new, ArraySpec) and (new.dtype, new.shape) != (spec.dtype, spec.shape):
                 raise _refusal(name, path, "gets another dtype or size")
         slots.append(Slot(path, spec, np.ascontiguousarray(leaf).tobytes(), result))
-    return KeptState.of(name, slots, frozenset(_leaves(plan.output)))
+    return Keeping(tuple(slots), frozenset(_leaves(plan.output)))
 
 
 def _refusal(name: str, path: str, what: str) -> NotCompilable:

@@ -387,15 +387,25 @@ class CompiledFunction(Inspected):
         """The object whose method this is."""
         return self.program.receiver
 
+    def handed(self, paths: Sequence[str]) -> CompiledFunction:
+        """The same, to be compiled as one of several methods that share these attributes of
+        `self`: all are handed them, and no weights are folded that another may change."""
+        made = CompiledFunction(self.program, self.options, self.__name__)
+        made.latest_specs = self.latest_specs
+        made._known.gradients = self._known.gradients
+        made.pass_in(paths)
+        return made
+
     def export_object(
         self,
         path: str | Path,
         header: str | Path | None = None,
         name: str | None = None,
         weights: str | Path | None = None,
+        methods: Sequence[CompiledFunction] = (),
     ) -> Signature:
         """Write the latest specialisation as a `.o` file; see `compiler.export.export_object`."""
-        return late.export_object(self, path, header, name, weights)
+        return late.export_object(self, path, header, name, weights, methods)
 
     def export_library(
         self,
@@ -403,9 +413,10 @@ class CompiledFunction(Inspected):
         header: str | Path | None = None,
         name: str | None = None,
         weights: str | Path | None = None,
+        methods: Sequence[CompiledFunction] = (),
     ) -> Signature:
         """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
-        return late.export_library(self, path, header, name, weights)
+        return late.export_library(self, path, header, name, weights, methods)
 
 
 def _as_list(value: Any) -> Any:

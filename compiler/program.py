@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import QUANTIZED, int64
+from tensorscript.base.errors import GuardError, UserError
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.constants import (
     Device,
@@ -56,6 +57,14 @@ def _asks_objects(op: Operation) -> bool:
 
 def _asks_gradients(op: Operation) -> bool:
     return isinstance(op, OperatorOp) and op.schema.data == "aten::is_grad_enabled"
+
+
+def undefined_method(name: str, known: Iterable[str]) -> GuardError:
+    """The error of asking for a method that was not compiled with its module."""
+    return GuardError(
+        f"Method '{name}' is not defined. The module has: {', '.join(sorted(known))}. "
+        "A method that none of these calls is compiled if it is marked with torch.jit.export."
+    )
 
 
 @dataclass
@@ -120,6 +129,22 @@ class Program:
             for name, value in zip(func.argument_names, func.defaults, strict=True)
             if isinstance(value, ValueAttr)
         }
+
+    def method(self, name: str) -> Program:
+        """Another method of the same object.
+
+        Raises:
+            GuardError: it is not compiled with the object.
+            UserError: there is no object.
+        """
+        if self.receiver is None:
+            raise UserError(f"{self.entry} is no method: it has no other methods beside it")
+        prefix = f"{self.receiver.class_name}."
+        symbol = f"{prefix}{name}"
+        if symbol not in self.interpreter.functions:
+            known = (f.removeprefix(prefix) for f in self.interpreter.functions)
+            raise undefined_method(name, [word for word in known if word.isidentifier()])
+        return replace(self, entry=symbol)
 
     def interpret(self, values: list[Any]) -> Any:
         """Run in the graph interpreter."""

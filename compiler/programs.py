@@ -26,8 +26,11 @@ from .stages import parse_module
 from .starts import Kind, StartedProgram, started_program
 
 
-def program_of(target: Any) -> tuple[Program, str]:
+def program_of(target: Any, method: str = "") -> tuple[Program, str]:
     """The program and name of a function, a module, either of them scripted, or an archive's path.
+
+    Args:
+        method: of the module, instead of what a call of it runs.
 
     What PyTorch scripted or traced comes over as the archive that PyTorch writes of it: with its
     own copy of the weights.
@@ -38,11 +41,13 @@ def program_of(target: Any) -> tuple[Program, str]:
     if isinstance(target, str | os.PathLike):
         target = late_programs.load(target)
     if is_compiled_by_torch(target):
-        return _from_torch(target)
+        return _from_torch(target, method)
     if not hasattr(target, "__tensorscript_program__") and is_module(target):
         target = script_module(target)
+    if method and not is_module(target):
+        raise UserError(f"{target!r} is no module: it has no method {method!r}")
     if (program := getattr(target, "__tensorscript_program__", None)) is not None:
-        own: Program = program() if callable(program) else program
+        own: Program = program(method) if method else program() if callable(program) else program
         name = getattr(target, "__name__", None) or getattr(target, "original_name", None)
         return own, name or type(target).__name__
     if callable(target) and hasattr(target, "__code__"):
@@ -53,13 +58,13 @@ def program_of(target: Any) -> tuple[Program, str]:
     )
 
 
-def _from_torch(target: Any) -> tuple[Program, str]:
+def _from_torch(target: Any, method: str) -> tuple[Program, str]:
     name = getattr(target, "__name__", None)  # of functions, whose archives have no name
     if name is not None and any(
         argument.has_default_value() for argument in target.schema.arguments
     ):
         return program_of(target._torchdynamo_inline)  # nor have they default values
-    loaded, module_name = program_of(late_programs.load(BytesIO(target.save_to_buffer())))
+    loaded, module_name = program_of(late_programs.load(BytesIO(target.save_to_buffer())), method)
     return loaded, name or module_name
 
 

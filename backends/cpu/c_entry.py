@@ -330,7 +330,7 @@ def c_entries(
     name: str,
     entry: str,
     signature: Signature,
-    loads_weights: bool = False,
+    loads: str = "",
     state: KeptState | None = None,
 ) -> str:
     """LLVM text of the exported functions of a program.
@@ -338,14 +338,11 @@ def c_entries(
     Args:
         name: the C name; `NAME`, and with static shapes `NAME_raw`.
         entry: the internal `i32 (ptr args)` that does the work.
-        loads_weights: there is a `NAME_load_weights`, which has to be called before.
+        loads: the object whose `NAME_load_weights` has to be called before.
         state: what the program keeps between its calls.
     """
-    loads = name if loads_weights else ""
     parts = [_Writer(signature, entry, name, loads, state).write(name, raw=False)]
     if signature.is_static:
         raw = f"{name}_raw"
         parts.append(_Writer(signature, entry, raw, loads, state).write(raw, raw=True))
-    if state is not None:
-        parts.append(state.text())
     return "\n".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType, bool_, float64
 
@@ -37,6 +38,25 @@ typedef struct {
 #endif
 #endif
 """
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An exported function.
+
+    Attributes:
+        name: its C name.
+        signature: without what the state holds.
+        fixed: values of arguments that the code was made for.
+        result: how the outputs make up the program's result.
+        keeps: it takes the state.
+    """
+
+    name: str
+    signature: Signature
+    fixed: Sequence[str] = ()
+    result: str = ""
+    keeps: bool = False
 
 
 def _scalar_type(dtype: DType) -> str:
@@ -92,9 +112,9 @@ def _what(spec: ValueSpec) -> str:
     return _describe(spec) if isinstance(spec, ArraySpec) else _scalar_type(spec.dtype)
 
 
-def _giving_back(name: str, signature: Signature) -> list[str]:
+def _giving_back(name: str, functions: Sequence[Declared]) -> list[str]:
     """The function that frees grown results, if there are any."""
-    if not signature.has_grown:
+    if not any(f.signature.has_grown for f in functions):
         return []
     return [
         "/* Gives back the data of a result that the call made. The caller sets ndim, dtype\n"
@@ -122,24 +142,33 @@ def _keeping(state: KeptState) -> list[str]:
     ]
 
 
+def _declaring(function: Declared, state: str) -> list[str]:
+    """One exported function: its arguments and its prototypes."""
+    name, signature = function.name, function.signature
+    kept = state if function.keeps else ""
+    parts = [
+        _comment(signature, function.fixed, function.result),
+        _prototype(name, signature, False, kept) + "\n",
+    ]
+    if signature.is_static:
+        parts.append("/* The same for plain row-major arrays; nothing is checked. */")
+        parts.append(_prototype(f"{name}_raw", signature, True, kept) + "\n")
+    return parts
+
+
 def header_text(
     name: str,
-    signature: Signature,
+    functions: Sequence[Declared],
     loads_weights: bool = False,
     state: KeptState | None = None,
-    fixed: Sequence[str] = (),
-    result: str = "",
 ) -> str:
-    """The header that declares `NAME`, `NAME_raw` (static shapes only) and `NAME_error`; and
-    `NAME_load_weights`, if weights lie in a file of their own.
+    """The header of an object: its functions, `NAME_raw` of those with static shapes, `NAME_error`,
+    and `NAME_load_weights`, if weights lie in a file of their own.
 
     Args:
-        signature: without what `state` holds.
-        state: what the program keeps between its calls.
-        fixed: values of arguments that the code was made for.
-        result: how the outputs make up the program's result.
+        name: of the object, which is that of its function if there is one.
+        state: what the functions keep between their calls.
     """
-    kept = "" if state is None else f"{name}_state"
     guard = re.sub(r"\W", "_", name).upper() + "_H"
     statuses = "\n".join(f"  {name.upper()}_{s.name} = {int(s)}," for s in Status)
     parts = [
@@ -151,18 +180,12 @@ def header_text(
         f"/* What the functions return. */\nenum {{\n{statuses}\n}};\n",
         *(_loading(name) if loads_weights else []),
         *(_keeping(state) if state is not None else []),
-        _comment(signature, fixed, result),
-        _prototype(name, signature, False, kept) + "\n",
-    ]
-    if signature.is_static:
-        parts.append("/* The same for plain row-major arrays; nothing is checked. */")
-        parts.append(_prototype(f"{name}_raw", signature, True, kept) + "\n")
-    parts += [
+        *(line for function in functions for line in _declaring(function, f"{name}_state")),
         "/* What went wrong in the last failing call of this thread. */",
         f"const char *{name}_error(void);\n",
         "/* Threads that a call may use; 0 is all. */",
         f"void {name}_set_num_threads(int64_t count);\n",
-        *_giving_back(name, signature),
+        *_giving_back(name, functions),
         "#ifdef __cplusplus\n}\n#endif\n",
         "#endif\n",
     ]

@@ -8,8 +8,8 @@ for each. `NAME_init_state` gives a state the values the module had when it was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from tensorscript.backends.llvm.emit_text import c_string
 
@@ -39,11 +39,20 @@ class Slot:
 
 
 @dataclass(frozen=True)
+class Keeping:
+    """What one entry keeps: its slots, and the numbers of the outputs that are results, too."""
+
+    slots: tuple[Slot, ...]
+    shown: frozenset[int]
+
+
+@dataclass(frozen=True)
 class KeptState:
-    """The trailing inputs of an entry, and which outputs are nothing but their new values.
+    """The trailing inputs of an entry, and which outputs are nothing but their new values; or all
+    that the entries of one object keep.
 
     Attributes:
-        name: the C name of the program.
+        name: the C name of the object.
         slots: one an input, in order.
         hidden: numbers of the outputs that the caller does not see.
         size: bytes of the values.
@@ -55,15 +64,21 @@ class KeptState:
     size: int
 
     @classmethod
-    def of(cls, name: str, slots: Iterable[Slot], shown: frozenset[int]) -> KeptState:
-        """Slots laid out one after the other; outputs in `shown` are results, too."""
-        placed: list[Slot] = []
+    def of(cls, name: str, entries: Sequence[Keeping]) -> tuple[KeptState, list[KeptState]]:
+        """The slots of several entries laid out one after the other, an attribute once; and the
+        part of each entry."""
+        placed: dict[str, Slot] = {}
         at = 0
-        for slot in slots:
-            placed.append(Slot(slot.name, slot.spec, slot.data, slot.result, at))
-            at += len(_padded(slot.data))
-        results = {s.result for s in placed if isinstance(s.result, int)}
-        return cls(name, tuple(placed), frozenset(results - shown), at)
+        for slot in (slot for entry in entries for slot in entry.slots):
+            if slot.name not in placed:
+                placed[slot.name] = replace(slot, result=None, offset=at)
+                at += len(_padded(slot.data))
+        parts = []
+        for entry in entries:
+            own = tuple(replace(s, offset=placed[s.name].offset) for s in entry.slots)
+            results = {s.result for s in own if isinstance(s.result, int)}
+            parts.append(cls(name, own, frozenset(results - entry.shown), at))
+        return cls(name, tuple(placed.values()), frozenset(), at), parts
 
     @property
     def room(self) -> int:

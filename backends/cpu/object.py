@@ -25,18 +25,25 @@ declare void @ts_stop_workers()
 """Ends the worker threads with the program or library that holds the object."""
 
 
-def build_object(text: str, target: Target, options: Optimization = VECTOR_CODE) -> bytes:
+def build_object(
+    text: str,
+    target: Target,
+    options: Optimization = VECTOR_CODE,
+    others: tuple[str, ...] = (),
+) -> bytes:
     """A position-independent object that needs nothing but libc, libm and pthread.
 
     Args:
         text: a module that may declare and call the support functions (`ts_malloc`, ...).
         target: the CPU the object is for.
+        others: further modules of the same object.
 
     Raises:
         InternalError: LLVM refuses the text.
     """
-    text += STOP if "@ts_par_for(" in text else ""
-    return compile_object(text, target, options, libraries=(runtime_text(target, hidden=True),))
+    text += STOP if any("@ts_par_for(" in part for part in (text, *others)) else ""
+    libraries = (*others, runtime_text(target, hidden=True))
+    return compile_object(text, target, options, libraries=libraries)
 
 
 def link_library(source: Path, path: Path, compiler: str = "cc") -> None:

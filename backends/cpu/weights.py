@@ -68,27 +68,39 @@ class Beside:
             for piece in _pieces(self.block, arrays):
                 file.write(piece)
 
+    def loaded_text(self, name: str) -> str:
+        """LLVM text that declares, in a further module, what `text` defines."""
+        return f"@{name}.weights_loaded = external hidden global i8\n"
+
     def text(self, name: str) -> str:
         """LLVM text of the room for the weights and of `NAME_load_weights`."""
-        room = -(-self.block.size // self.page) * self.page
         words = {
-            "ROOM": f"[{room} x i8]", "PAGE": str(self.page), "SIZE": str(self.block.size),
+            "PAGE": str(self.page), "SIZE": str(self.block.size),
             "END": str(self.page + self.block.size), "NAME": name, "BLOCK": self.block.symbol,
             "HEADER_SIZE": str(len(self.header)), "STATUS": str(int(Status.WEIGHTS)),
         }  # fmt: skip
         data = {"header": self.header, "unreadable": _UNREADABLE, "foreign": _FOREIGN}
         text = "".join(_bytes_text(f"{name}.{what}", value) for what, value in data.items())
-        text += _BESIDE
+        text += _room_text(self.block, self.page) + _BESIDE
         for word, value in words.items():
             text = text.replace(f"${word}$", value)
         return text
+
+
+def _room_text(block: Block, page: int) -> str:
+    """LLVM text of the room for weights that a file holds: whole pages."""
+    room = -(-block.size // page) * page
+    return (
+        f"@{block.symbol} = internal externally_initialized global [{room} x i8] "
+        f"zeroinitializer, align {page}\n{block.aliases}"
+    )
 
 
 def inside_text(block: Block) -> str:
     """LLVM text of the room for weights inside of the object; `fill` writes them."""
     return (
         f"@{block.symbol} = private externally_initialized constant [{block.size} x i8] "
-        f'zeroinitializer, section "{SECTION}", align {ALIGN}\n'
+        f'zeroinitializer, section "{SECTION}", align {ALIGN}\n{block.aliases}'
     )
 
 
@@ -121,8 +133,7 @@ def _pieces(block: Block, arrays: Placed) -> list[memoryview]:
 
 
 _BESIDE = """
-@$BLOCK$ = internal externally_initialized global $ROOM$ zeroinitializer, align $PAGE$
-@$NAME$.weights_loaded = internal global i8 0
+@$NAME$.weights_loaded = hidden global i8 0
 
 declare i32 @open(ptr, i32, ...)
 declare i32 @close(i32)

@@ -142,9 +142,8 @@ def _emit_constant(text: ModuleText, op: ConstantOp, options: EmitOptions) -> Pl
     if options.external_constants:
         text.globals.append(f"{name} = external global i8, align {ALIGN}")
         return Place(op.buffer, name, ALIGN)
-    if options.block is not None and (alias := options.block.aliases.get(op.buffer.name)):
-        text.globals.append(alias)
-        return Place(op.buffer, name, ALIGN)
+    if options.block is not None and (placed := options.block.symbols.get(op.buffer.name)):
+        return Place(op.buffer, placed, ALIGN)
     data = data_of(op).tobytes()
     text.globals.append(
         f"{name} = private unnamed_addr constant [{len(data)} x i8] {c_string(data)}, align {ALIGN}"

@@ -18,7 +18,7 @@ from ..observe import Report
 from ..options import BUDGET, CompileOptions
 from ..schedule_file import chosen_schedules
 from .bench import run_bench
-from .build import run_build
+from .build import TakeInput, TakeMethod, run_build
 from .dump import run_dump
 from .opt import run_opt
 from .run import run_run
@@ -73,7 +73,17 @@ def _add_dump(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
-    _program(parser)
+    parser.set_defaults(methods={})
+    parser.add_argument("program", metavar="PROGRAM", help=_PROGRAM)
+    parser.add_argument("--input", action=TakeInput, default=[], metavar="SPEC", help=_INPUT)
+    parser.add_argument(
+        "--method",
+        action=TakeMethod,
+        default=[],
+        metavar="NAME",
+        help="a method of the module to export, with the --input behind it; may be given again "
+        "for more, which share weights and state [forward]",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="m.o|m.so|m.a|m.ptx")
     parser.add_argument("--header", metavar="m.h", help="C header to write")
     parser.add_argument("--weights", metavar="m.bin", help="file for weights; else inside")

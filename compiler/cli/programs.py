@@ -28,8 +28,11 @@ from ..stages import STAGES, stage_of
 _FORMS = "file.py:function, file.py:Module, model.pt, or a dumped stage's text"
 
 
-def open_program(text: str, options: CompileOptions) -> Entered:
+def open_program(text: str, options: CompileOptions, method: str = "") -> Entered:
     """The program that PROGRAM names, not yet compiled.
+
+    Args:
+        method: of the module, instead of what a call of it runs.
 
     Raises:
         UserError: no such file or name, or something that cannot be compiled.
@@ -37,7 +40,7 @@ def open_program(text: str, options: CompileOptions) -> Entered:
     options = options_from_environment(options)
     path, _, name = text.rpartition(":")
     if path.endswith(".py"):
-        program, _ = program_of(_from_python(Path(path), name))
+        program, _ = program_of(_from_python(Path(path), name), method)
         return _as_compiled(program, options, name.replace(".", "_"))
     file = Path(text)
     if file.suffix == ".py":
@@ -45,9 +48,11 @@ def open_program(text: str, options: CompileOptions) -> Entered:
     if file.suffix == ".pt":
         if not file.is_file():
             raise UserError(f"there is no file {text}")
-        program, _ = program_of(load(str(file)))
+        program, _ = program_of(load(str(file)), method)
         return _as_compiled(program, options, file.stem)
     if (stage := stage_of(file)) is not None:
+        if method:
+            raise UserError(f"{text} is a dumped program: it has no method {method!r}")
         return enter(file, stage, options)
     suffixes = ", ".join(s.suffix for s in STAGES if s.is_module or s.name == "ll")
     raise UserError(f"cannot read the program {text!r}: expected {_FORMS} ({suffixes})")

@@ -19,6 +19,7 @@ from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.values import ScriptObject
 
+from ..program import undefined_method
 from . import faces, late_save
 from .callables import ConstMap, OverloadedMethod, ScriptFunction, ScriptMethod
 from .copying import deep_copy, shallow_copy
@@ -258,8 +259,10 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
     def __tensorscript_linkable__(self) -> Linkable:
         return self._home.linkable()
 
-    def __tensorscript_program__(self) -> Any:
-        return self._required(self._entry_name()).__tensorscript_program__()
+    def __tensorscript_program__(self, method: str = "") -> Any:
+        if method and not self._has_method(method):
+            raise undefined_method(method, self._info.compiled)
+        return self._required(method or self._entry_name()).__tensorscript_program__()
 
     def _entry_name(self) -> str:
         """The method that a call of the module is; with hooks, one that is made for it."""
