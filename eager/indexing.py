@@ -227,9 +227,14 @@ def check_step(step: int) -> None:
         )
 
 
-def _check_masks(view: Array, advanced: Sequence[Any]) -> None:
+def check_kinds(advanced: Sequence[Any]) -> None:
+    """Raise DimensionError where an index tensor is of no dtype of places or masks."""
     if not all(isinstance(a, slice) or a.dtype in _PLACES for a in advanced):
         raise DimensionError(_NO_INDEX)
+
+
+def _check_masks(view: Array, advanced: Sequence[Any]) -> None:
+    check_kinds(advanced)
     dim = 0
     for item in advanced:
         if isinstance(item, np.ndarray) and item.dtype == bool:

@@ -13,7 +13,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 from tensorscript.base.scalar_range import check_range
 
-from ..indexing import check_mask, check_places, selected, warn_of_bytes
+from ..indexing import check_kinds, check_mask, check_places, selected, warn_of_bytes
 from ..indexing import gather as gather_view
 from ..memory_format import in_order
 from ..storage import (
@@ -34,6 +34,7 @@ Kernel = Callable[..., Any]
 
 def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
     a = array(self)
+    check_kinds([array(i) for i in indices if i is not None])
     masks = [i for i in indices if i is not None and i.dtype in (bool_, uint8)]
     if len(indices) - len(masks) + sum(m.dim() for m in masks) > a.ndim:
         raise DimensionError(
