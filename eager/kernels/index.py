@@ -34,7 +34,7 @@ Kernel = Callable[..., Any]
 
 def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
     a = array(self)
-    check_kinds([array(i) for i in indices if i is not None])
+    check_kinds([array(i) for i in indices if i is not None and i.dtype is not uint8])
     masks = [i for i in indices if i is not None and i.dtype in (bool_, uint8)]
     if len(indices) - len(masks) + sum(m.dim() for m in masks) > a.ndim:
         raise DimensionError(

@@ -292,3 +292,16 @@ def test_one_number_goes_to_no_mask_of_bytes() -> None:
         pytest.raises(OperatorError, match="only supports boolean masks"),
     ):
         x[ts.tensor([1, 0, 1], dtype=ts.uint8)] = 9
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_of_indices_given_to_the_operator(dtype: str) -> None:
+    """`aten::index` as scripts call it: places, masks, and what is neither."""
+    torch = pytest.importorskip("torch")
+
+    def act(lib: Any) -> Any:
+        index = lib.tensor([1, 0, 1, 1], dtype=getattr(lib, dtype))
+        return lib.ops.aten.index(lib.arange(4), [index])
+
+    (ours, _), (theirs, _) = outcome(act, ts), outcome(act, torch)
+    assert ours == theirs
