@@ -46,6 +46,7 @@ from .binding import resolve
 from .caution import warn
 from .demands import demand_on
 from .kernels import KERNELS
+from .kernels.nested_rules import is_nested, kernel_of_nested
 from .kernels.quantization import is_quantized, kernel_of_quantized
 from .kernels.sparse import is_sparse, kernel_of_sparse
 from .kernels.strided import resize_
@@ -130,6 +131,9 @@ def _kernel_of_readings(found: Schema, bound: tuple[Any, ...]) -> Kernel:
         run = kernel_of_quantized(found, _find(found.full_name))
     elif any(map(is_sparse, bound)):
         run = kernel_of_sparse(found, _find(found.full_name))
+    elif any(map(is_nested, bound)):
+        plain = kernel_of(found.full_name) if has_kernel(found.full_name) else None
+        return tracked(found, kernel_of_nested(found, plain))
     else:
         plain = kernel_of(found.full_name)
         return kernel_of_signed(found, plain) if any(map(has_sign, bound)) else plain

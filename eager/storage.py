@@ -151,7 +151,8 @@ class TensorBase:
 
     def _reads_otherwise(self) -> bool:
         """Whether the elements are not those of the array."""
-        return any(r is not None for r in (self._quantizer, self._sign, self._sparse))
+        readings = (self._quantizer, self._sign, self._sparse, self._lengths)
+        return any(r is not None for r in readings)
 
     @property
     def requires_grad(self) -> bool:

@@ -35,6 +35,7 @@ from .demands.index import check_put
 from .device import device as Device
 from .dispatch import call, call_overload
 from .indexing import check_places, gather, kinds_of, selected, split
+from .kernels.nested_rules import NO_SIZES
 from .memory_sharing import check_apart, check_partial, check_repeats, is_onto_itself, repeats
 from .modes import MODES
 from .old_constructor import fill
@@ -184,6 +185,8 @@ class Tensor(
         if active_tracer() is not None or self._sign is not None:
             subscript.put(self, index, source)
             return
+        if self._lengths is not None:
+            raise OperatorError(NO_SIZES)
         check_leaf(self)
         new = _assigned(source, self)
         if index is False:

@@ -11,6 +11,7 @@ from tensorscript.base.errors import ArgumentError, DimensionError, OperatorErro
 
 from .device import Layout, MemoryFormat, device, sparse_coo, sparse_csr, strided
 from .dispatch import call, call_overload
+from .kernels.nested_rules import NO_SIZES, NO_STRIDES
 from .memory_format import element_strides, is_in_format
 from .modes import MODES
 from .placement import device_of
@@ -52,6 +53,8 @@ class TensorFacts(TensorBase):
         """The sizes; while traced, 0-dim tensors that stand for them."""
         if (tracer := active_tracer()) is not None:
             return Size(tracer.size(self, dim) for dim in range(self._array.ndim))
+        if self._lengths is not None:
+            raise OperatorError(NO_SIZES)
         return tuple.__new__(Size, self._array.shape)  # of ints: nothing to check
 
     @property
@@ -88,7 +91,7 @@ class TensorFacts(TensorBase):
     def data(self) -> Any:
         """The same memory without the gradient flag; assigning replaces the memory."""
         made = make(self._array, self.dtype)
-        made._sign = self._sign
+        made._sign, made._lengths = self._sign, self._lengths
         return made
 
     @data.setter
@@ -97,6 +100,7 @@ class TensorFacts(TensorBase):
             kind = type(source).__name__
             raise ArgumentError(f"Variable data has to be a tensor, but got {kind}")
         self._array, self.dtype, self._sign = source._array, source.dtype, source._sign
+        self._lengths = source._lengths
 
     @property
     def T(self) -> Any:
@@ -148,6 +152,8 @@ class TensorFacts(TensorBase):
     def numel(self) -> int:
         if (tracer := active_tracer()) is not None:
             return tracer.count(self)  # type: ignore[no-any-return]  # a tensor that stands for it
+        if self._lengths is not None:
+            return int(call("aten::numel", (self,)))
         return self._array.size
 
     nelement = numel
@@ -157,6 +163,8 @@ class TensorFacts(TensorBase):
 
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements."""
+        if self._lengths is not None:
+            raise OperatorError(NO_STRIDES)
         found = element_strides(self._array)
         if dim is None:
             return found

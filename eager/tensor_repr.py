@@ -29,6 +29,8 @@ Parts = tuple[str, list[str]]
 
 def tensor_repr(t: Any, name: str = "tensor") -> str:
     """`repr` of a tensor that is shown as a `name`."""
+    if t._lengths is not None:
+        return _nested(t)
     indent = len(name) + 1
     with no_grad():
         body, suffixes = _parts(t, indent)
@@ -39,6 +41,13 @@ def tensor_repr(t: Any, name: str = "tensor") -> str:
     if t.requires_grad:
         suffixes.append("requires_grad=True")
     return with_suffixes(f"{name}({body}", suffixes, indent, apart=t.is_sparse)
+
+
+def _nested(t: Any) -> str:
+    """The entries of a nested tensor, one below the other."""
+    entries = (tensor_repr(entry).replace("\n", "\n  ") for entry in call("aten::unbind", (t, 0)))
+    told = ", requires_grad=True" if t.requires_grad else ""
+    return "nested_tensor([\n  " + ",\n  ".join(entries) + f"\n]{told})"
 
 
 def _parts(t: Any, indent: int) -> Parts:

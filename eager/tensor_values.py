@@ -19,6 +19,7 @@ from .device import device as Device
 from .dispatch import call
 from .dlpack import exported
 from .growth import keep_size
+from .kernels.nested_rules import NO_SIZES
 from .modes import MODES
 from .placement import device_of
 from .storage import TENSOR_CLASS, Array, TensorBase, make, shown, value
@@ -49,7 +50,13 @@ class TensorValues(TensorBase):
         return answer_by_default(cls, function, types, args, kwargs or {})
 
     def _leaves(self, kind: str) -> None:
-        """Tell the tracer that the value becomes a `kind`, which no trace can follow."""
+        """Tell the tracer that the value becomes a `kind`, which no trace can follow.
+
+        Raises:
+            OperatorError: a nested tensor, which is none.
+        """
+        if self._lengths is not None:
+            raise OperatorError(NO_SIZES)
         if (tracer := active_tracer()) is not None:
             tracer.leaves(self, kind)
 
@@ -215,6 +222,8 @@ class TensorValues(TensorBase):
             raise ArgumentError("len() of a 0-d tensor")
         if (tracer := active_tracer()) is not None:
             tracer.uses_length("len")
+        if self._lengths is not None:
+            raise OperatorError(NO_SIZES)
         return int(self._array.shape[0])
 
     def __iter__(self) -> Iterator[Any]:

@@ -1,8 +1,8 @@
 """Nested tensors as PyTorch's transformer encoder uses them for texts of several lengths.
 
-A nested tensor of entries (t_b, E) is kept as its padded form (B, T, E) beside the lengths. Three
-operators know of them: what makes one of a mask, the fused encoder layer, and what pads it again;
-between these nothing else is done to one.
+A nested tensor of entries (t_b, E) is kept as its padded form (B, T, E) beside the lengths; what
+stands in the rows behind an entry means nothing. Here are what makes one of a mask and what pads it
+again; the fused encoder layer knows of them, and `nested_rules.py` says what others do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, value, wrap
+from ..modes import MODES
+from ..storage import Array, array, make, value, wrap
 
 Kernel = Callable[..., Any]
 
@@ -22,6 +23,25 @@ Kernel = Callable[..., Any]
 def shown_rows(lengths: Array, most: int) -> Array:
     """Which of `most` rows of each entry there are, (B, most)."""
     return np.asarray(np.arange(most) < lengths[:, None])
+
+
+def lengths_of(t: Any) -> Array:
+    """How many rows each entry of a nested tensor has, (B,)."""
+    lengths: Array = t._lengths
+    return lengths
+
+
+def rows_of(t: Any) -> Any:
+    """The rows of all entries end to end, (R, E), a copy."""
+    held = array(t)
+    return make(held[shown_rows(lengths_of(t), held.shape[1])], t.dtype)
+
+
+def as_nested(padded: Any, lengths: Array) -> Any:
+    """A tensor (B, T, E) marked as the padded form of entries of these lengths."""
+    MODES.has_readings = True
+    padded._lengths = lengths
+    return padded
 
 
 def _left_aligned(t: Any, mask: Any) -> bool:
@@ -41,9 +61,7 @@ def from_mask(t: Any, mask: Any, mask_check: bool = True) -> Any:
         raise OperatorError("Expected mask to be of ScalarType Bool")
     if mask_check and not _left_aligned(t, mask):
         raise OperatorError("Mask must be left-aligned without gaps")
-    made = wrap(value(t).copy(), t.dtype)
-    made._lengths = value(mask).sum(1)
-    return made
+    return as_nested(wrap(value(t).copy(), t.dtype), value(mask).sum(1))
 
 
 def to_padded(self: Any, padding: float, output_size: Sequence[int] | None = None) -> Any:

@@ -11,7 +11,7 @@ from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, compute, value, wrap
 from .activation import softmax_array
-from .nested import hidden_rows
+from .nested import as_nested, hidden_rows
 from .special import erf
 
 Kernel = Callable[..., Any]
@@ -112,8 +112,7 @@ def encoder_layer(
     inner = _gelu(inner) if use_gelu else np.maximum(inner, 0)
     x = x + inner @ compute(ffn_weight_2).T + compute(ffn_bias_2)
     out = wrap(x if norm_first else _norm(x, *second), src.dtype)
-    out._lengths = src._lengths
-    return out
+    return out if src._lengths is None else as_nested(out, src._lengths)
 
 
 def _gelu(x: Array) -> Array:

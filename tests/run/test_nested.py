@@ -62,3 +62,79 @@ def test_masks_that_hide_rows_before_others_are_refused() -> None:
     assert not ts._nested_tensor_from_mask_left_aligned(ts.from_numpy(X), gap)
     with pytest.raises(RuntimeError, match="Mask must be left-aligned without gaps"):
         ts._nested_tensor_from_mask(ts.from_numpy(X), gap)
+
+
+def _made(lib: Any, seed: int = 3) -> Any:
+    held = np.random.default_rng(seed).random((3, 4, 2), np.float32) + 0.1
+    return lib._nested_tensor_from_mask(lib.from_numpy(held), lib.from_numpy(SHOWN))
+
+
+PROGRAMS: dict[str, Any] = {
+    "abs": lambda t, x: x.abs(), "neg": lambda t, x: -x, "relu_": lambda t, x: x.relu_(),
+    "gelu": lambda t, x: t.nn.functional.gelu(x), "silu": lambda t, x: t.nn.functional.silu(x),
+    "tanhshrink": lambda t, x: t.nn.functional.tanhshrink(x), "isnan": lambda t, x: x.isnan(),
+    "add": lambda t, x: x + 1, "radd": lambda t, x: 1 + x, "mul": lambda t, x: x * t.tensor(2.0),
+    "both": lambda t, x: x * _made(t, 4) - x / x, "add_": lambda t, x: x.add_(1).mul_(x),
+    "vector": lambda t, x: x + t.ones(2), "left": lambda t, x: t.ones(2) * x,
+    "ge": lambda t, x: x >= 0.5, "eq": lambda t, x: x == 0.5, "rsub": lambda t, x: 1 - x,
+    "where": lambda t, x: t.where(x >= 0.5, x, x * 0), "not": lambda t, x: (x >= 0.5).logical_not(),
+    "masked_fill": lambda t, x: x.masked_fill(x >= 0.5, 0.0),
+    "exp": lambda t, x: x.exp(), "pow": lambda t, x: x**2, "sum": lambda t, x: x.sum(),
+    "mean": lambda t, x: x.mean(), "max": lambda t, x: x.max(), "equal": lambda t, x: t.equal(x, x),
+    "rows": lambda t, x: x.sum(-1, keepdim=True), "columns": lambda t, x: x.sum(1, keepdim=True),
+    "no keepdim": lambda t, x: x.sum(-1), "sigmoid": lambda t, x: x.sigmoid(),
+    "softmax": lambda t, x: t.softmax(x, -1), "down": lambda t, x: t.softmax(x, 1),
+    "across": lambda t, x: t.softmax(x, 0), "log_softmax": lambda t, x: x.log_softmax(-1),
+    "linear": lambda t, x: t.nn.functional.linear(x, t.ones(5, 2), t.arange(5.0)),
+    "wide": lambda t, x: t.nn.functional.linear(x, t.ones(5, 3)),
+    "norm": lambda t, x: t.nn.functional.layer_norm(x, (2,), t.ones(2), t.ones(2)),
+    "norm of rows": lambda t, x: t.nn.functional.layer_norm(x, (4, 2), t.ones(4, 2), t.ones(4, 2)),
+    "dropout": lambda t, x: t.nn.functional.dropout(x, 0.5, False),
+    "double": lambda t, x: x.double(), "clone": lambda t, x: x.clone().zero_() + x,
+    "detach": lambda t, x: (x.detach().fill_(2), x)[1], "zeros": lambda t, x: t.zeros_like(x),
+    "data": lambda t, x: (x.data.mul_(2), x)[1], "copy_": lambda t, x: x.copy_(_made(t, 5)),
+    "unbind": lambda t, x: x.unbind()[1], "item": lambda t, x: x[-1], "row": lambda t, x: x[0, 1],
+    "wrote": lambda t, x: (x[1].zero_(), x)[1], "unbind 1": lambda t, x: x.unbind(1),
+    "slice": lambda t, x: x[0:2], "mask": lambda t, x: x[t.tensor([0])],
+    "chunk": lambda t, x: x.chunk(2, -1)[1], "chunk 0": lambda t, x: x.chunk(3),
+    "thirds": lambda t, x: x.chunk(3, -1), "stack": lambda t, x: t.stack([x, x]),
+    "shape": lambda t, x: x.shape, "stride": lambda t, x: x.stride(), "len": lambda t, x: len(x),
+    "numel": lambda t, x: t.tensor([x.numel(), x.size(0), x.size(-1), x.dim()]),
+    "size 1": lambda t, x: x.size(1), "tolist": lambda t, x: x.tolist(),
+    "numpy": lambda t, x: x.numpy(), "index": lambda t, x: x.__setitem__(0, 1),
+    "add out of place": lambda t, x: x.sub_(1), "flip": lambda t, x: x.flip(0),
+    "cumsum": lambda t, x: x.cumsum(-1), "repr": lambda t, x: repr(x),
+}  # fmt: skip
+
+
+def _nested_outcome(lib: Any, act: Any) -> Any:
+    try:
+        made = act(lib, _made(lib))
+    except (RuntimeError, ValueError, TypeError) as error:
+        return next(k for k in (ValueError, TypeError, RuntimeError) if isinstance(error, k))
+    if isinstance(made, str):
+        return made
+    parts = list(made.unbind()) if made.is_nested else [made]
+    return made.is_nested, str(made.dtype), [p.double().tolist() for p in parts]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_operators_answer_for_nested_tensors_as_in_torch_or_refuse_them(name: str) -> None:
+    want, got = (_nested_outcome(lib, PROGRAMS[name]) for lib in (torch, ts))
+    if isinstance(want, tuple) and isinstance(got, tuple):
+        assert got[:2] == want[:2]
+        for ours, theirs in zip(got[2], want[2], strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    else:
+        assert got == want
+
+
+def test_operators_that_are_not_listed_refuse_nested_tensors() -> None:
+    x = _made(ts)
+    refused: list[Any] = [
+        lambda: ts.sort(x), lambda: ts.argmax(x), lambda: x.transpose(1, 2), lambda: x @ x,
+        lambda: ts.cat([x, x]), lambda: ts.cdist(x, x), lambda: x.view(-1), lambda: x.sinh(),
+    ]  # fmt: skip
+    for act in refused:
+        with pytest.raises(NotImplementedError, match="from the 'NestedTensorCPU' backend"):
+            act()
