@@ -85,7 +85,8 @@ class TensorFacts(TensorBase):
 
     @property
     def nbytes(self) -> int:
-        return self._array.size * self.dtype.itemsize
+        count = self._array.size if self._lengths is None else call("aten::numel", (self,))
+        return int(count * self.dtype.itemsize)
 
     @property
     def data(self) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import bool_
 from tensorscript.base.errors import MissingKernelError, OperatorError, ValueRangeError
 from tensorscript.base.quantization import ASKED
 from tensorscript.base.schema import Schema
@@ -39,14 +40,13 @@ _WHOLE = frozenset(
 _BY_ROW = frozenset(
     f"aten::{name}"
     for name in (
-        "_to_copy", "abs", "abs_", "cos", "double", "dropout", "feature_alpha_dropout", "fill_",
-        "float", "gelu", "gelu_", "isinf", "isnan", "isneginf", "isposinf", "isreal",
-        "logical_not", "logical_not_", "native_dropout", "neg", "neg_", "negative", "negative_",
-        "normal_", "relu", "relu_", "sgn", "sgn_", "silu", "silu_", "sin", "sqrt", "tanh", "tanh_",
-        "to", "type_as", "zero_",
+        "abs", "abs_", "cos", "double", "fill_", "float", "gelu", "gelu_", "isinf", "isnan",
+        "isneginf", "isposinf", "isreal", "logical_not", "logical_not_", "neg", "neg_", "negative",
+        "negative_", "normal_", "randn_like", "relu", "relu_", "sgn", "sgn_", "silu", "silu_",
+        "sin", "sqrt", "tanh", "tanh_", "to", "zero_",
     )
 )  # fmt: skip
-"""Operators of single elements, and those that draw for one after the other."""
+"""Operators of single elements, and those that draw for one after the other; no `out=` forms."""
 _BY_ROW_FORMS = frozenset(
     f"aten::{name}" for name in ("eq.Scalar", "ge.Scalar", "gt.Scalar", "masked_fill.Scalar")
 )
@@ -76,7 +76,9 @@ def kernel_of_nested(declared: Schema, plain: Kernel | None) -> Kernel:
         MissingKernelError: nothing does.
     """
     name, form = declared.name, declared.full_name
-    if (own := _OWN.get(form) or _OWN.get(name)) is not None:
+    if declared.is_out:
+        plain = None
+    elif (own := _OWN.get(form) or _OWN.get(name)) is not None:
         return lambda *bound: own(plain, *bound)
     if plain is not None:
         if name in _KNOWING or (name in ASKED and name not in _WHOLE):
@@ -141,10 +143,14 @@ def _padded(rows: Any, like: TensorBase) -> Any:
     return as_nested(make(held, rows.dtype), lengths)
 
 
+def _is_number(x: Any) -> bool:
+    return isinstance(x, TensorBase) and x._lengths is None and x._array.ndim == 0
+
+
 def _together(name: str, run: Kernel, self: Any, other: Any, *rest: Any) -> Any:
     are = [not isinstance(x, TensorBase) or x._lengths is not None for x in (self, other)]
-    is_number = isinstance(other, TensorBase) and other._array.ndim == 0
-    if not (all(are) or (are[0] and is_number and not name.startswith("copy"))):
+    fits = are[0] and _is_number(other) and not name.startswith("copy")
+    if not (all(are) or fits or (_is_number(self) and not name.endswith("_"))):
         words = ["a nested" if nested else "a non-nested" for nested in are]
         told = f"{words[0]} self and {words[1].removeprefix('a ')} other"
         raise OperatorError(f"Expected both self and other to be nested, but got {told}")
@@ -153,6 +159,24 @@ def _together(name: str, run: Kernel, self: Any, other: Any, *rest: Any) -> Any:
     if len(widths) > 1 or any(a != b for a, b in pairwise(sizes)):
         raise OperatorError(f"{name} does not support broadcasting when given a NestedTensor")
     return _by_row(run, self, other, *rest)
+
+
+def _equals(run: Kernel, self: Any, other: Any) -> Any:
+    if is_nested(other):
+        raise OperatorError("eq does not support nested tensor as other value.")
+    if not _is_number(other):
+        raise OperatorError(
+            "Expected both self and other to be nested, but got a nested self and non-nested other"
+        )
+    return _by_row(run, self, other)
+
+
+def _dropout(run: Kernel, self: Any, p: float, train: bool | None) -> Any:
+    if train is not False and not self.dtype.is_floating_point:
+        raise OperatorError(
+            f"result type Float can't be cast to the desired output type {self.dtype.word}"
+        )
+    return _by_row(run, self, 0.0 if train is False else p, train)
 
 
 def _entry(self: Any, at: int) -> Any:
@@ -178,8 +202,14 @@ def _refused(reason: str) -> Kernel:
     return refuse
 
 
+def _to_other(run: Kernel, self: Any, other: Any, *rest: Any) -> Any:
+    """`other` tells its dtype alone."""
+    like = make(np.zeros((), array(other).dtype), other.dtype)
+    return _by_row(run, self, like, *rest) if is_nested(self) else run(self, like, *rest)
+
+
 def _unbind(run: Kernel, self: Any, dim: int = 0) -> list[Any]:
-    if normal_dim(dim, array(self).ndim):
+    if dim:
         raise OperatorError(
             f"NestedTensor can only be unbound along dimension 0 got dimension {dim} instead."
         )
@@ -194,6 +224,7 @@ def _select(run: Kernel, self: Any, dim: int, index: int) -> Any:
 
 
 def _softmax(run: Kernel, self: Any, dim: int, *rest: Any) -> Any:
+    """Over rows each entry alone."""
     if (at := normal_dim(dim, array(self).ndim)) == 0:
         raise OperatorError("Cannot apply softmax across nested dimension 0")
     entries = [array(run(_entry(self, k), at - 1, *rest)) for k in range(len(lengths_of(self)))]
@@ -211,13 +242,22 @@ def _sum(run: Kernel, self: Any, dim: Any, keepdim: bool = False, dtype: Any = N
         )
     if not keepdim:
         raise OperatorError("NestedTensor always requires keepdim=True for now.")
-    return _padded(run(rows_of(self), [-1], True, dtype), self)
+    if dtype is not None:
+        raise OperatorError("NestedTensor does not support dtype argument for now.")
+    if self.dtype is bool_:
+        raise MissingKernelError("\"nested_sum_dim_cpu\" not implemented for 'Bool'")
+    return _padded(run(rows_of(self), [-1], True, None), self)
 
 
 def _linear(run: Kernel, self: Any, weight: Any, bias: Any = None) -> Any:
     if self._lengths is None or any(_held((weight, bias))):
         raise OperatorError("linear(): of nested tensors the input alone may be one")
     width = array(self).shape[-1]
+    if array(weight).ndim != 2:
+        raise OperatorError(
+            "Linear requires nested_tensor.dim == 3 and dense_matrix.dim == 2. Nested tensor dim: "
+            f"{array(self).ndim}. Dense tensor dim: {array(weight).ndim}"
+        )
     if array(weight).shape[-1] != width:
         raise OperatorError(
             "Shape mismatch for NestedTensor Linear: Expected input's (a nested tensor) 'last_dim' "
@@ -238,6 +278,11 @@ def _layer_norm(
         )
     if shape[0] != array(self).shape[-1]:
         raise OperatorError("The shape at dimension 0of normalized_shape doesn't match the input")
+    if any(t.dtype is not self.dtype for t in (weight, bias)):
+        raise OperatorError(
+            f"expected scalar type {weight.dtype.word} but found {self.dtype.word}: nested tensors "
+            "are normalized with weights of their dtype"
+        )
     return _padded(run(rows_of(self), shape, weight, bias, *rest), self)
 
 
@@ -248,7 +293,7 @@ def _last_only(name: str) -> Kernel:
                 f"{name} for nested tensors is currently only supported for the last dimension."
             )
         width = array(self).shape[-1]
-        if isinstance(count, int) and width % count:
+        if isinstance(count, int) and count > 0 and width % count:
             raise OperatorError(
                 f"{name} for nested tensors is only supported for nested tensors with trailing "
                 f"dimension divisible by chunks. Got: {width} % {count} != 0"
@@ -283,8 +328,17 @@ _OWN: dict[str, Kernel] = {
     "aten::sum.dim_IntList": _sum,
     "aten::linear": _linear,
     "aten::layer_norm": _layer_norm,
+    "aten::eq.Tensor": _equals,
+    "aten::dropout": _dropout,
+    "aten::native_dropout": _dropout,
+    "aten::to.other": _to_other,
+    "aten::to.prim_other": _to_other,
+    "aten::type_as": _to_other,
     "aten::chunk": _last_only("Chunk"),
     "aten::split_with_sizes": _last_only("split_with_sizes"),
     "aten::values": _values,
     "aten::is_same_size": _is_same_size,
 }
+
+HANDLED = frozenset((*_WHOLE, *_BY_ROW, *_BY_ROW_FORMS, *_TOGETHER, *_OWN))
+"""The operators and overloads with a rule here."""
