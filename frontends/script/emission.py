@@ -264,6 +264,11 @@ class Emission:
         """The signature of a method of a class, compiled by now."""
         raise NotImplementedError
 
+    @property
+    def modules_are_values(self) -> bool:
+        """Whether branches may choose what a variable that holds a module is."""
+        raise NotImplementedError
+
     def is_module(self, type: Attribute) -> bool:
         """Whether a type is the class of modules."""
         raise NotImplementedError

@@ -54,6 +54,11 @@ class Resolver(Protocol):
     nested_functions: bool
     """Whether nested `def`s may stand in the text (archives write them for forks)."""
 
+    @property
+    def modules_are_values(self) -> bool:
+        """Whether branches may choose what a variable that holds a module is, as in archives."""
+        ...
+
     def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None: ...
 
     def annotation(self, node: ast.expr, span: Span) -> Attribute: ...
@@ -98,6 +103,10 @@ class FunctionEmitter(Objects):
 
     def annotation(self, node: ast.expr) -> Attribute:
         return self.resolver.annotation(node, self.span(node))
+
+    @property
+    def modules_are_values(self) -> bool:
+        return self.resolver.modules_are_values
 
     def static_member(self, info: ClassInfo, name: str) -> Sugared | None:
         return self.resolver.static_attr(info, name, self)

@@ -269,6 +269,7 @@ class LiveResolver:
     """Resolves the names around one Python function, or around a method of the class `own`."""
 
     nested_functions = False
+    modules_are_values = False
 
     def __init__(
         self, world: LiveFunctions, fn: Callable[..., object], own: type | None = None

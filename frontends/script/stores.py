@@ -122,7 +122,10 @@ class Stores(Calls):
         """Assign a variable."""
         self.forget_attributes(f"{name}.")
         outer = self.frame.outer(name)
-        simple = value.as_value(self, span) if not _stays_sugared(value) else None
+        stays = _stays_sugared(value) and not (
+            isinstance(value, Simple) and self.modules_are_values
+        )
+        simple = None if stays else value.as_value(self, span)
         if outer is not None:
             if declared is not None:
                 raise self.error(

@@ -306,6 +306,10 @@ class TextResolver:
     def __init__(self, world: TextWorld) -> None:
         self.world = world
 
+    @property
+    def modules_are_values(self) -> bool:
+        return self.world.constants is not None
+
     def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None:
         if name in _FLOATS:
             return Simple(em.constant(_FLOATS[name], span))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import module_programs_hooks
+import module_programs_values
 import pytest
 from language_harness import (
     LanguageProgram,
@@ -130,3 +131,12 @@ def test_saving_again_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
     assert not isinstance(made, Refusal), made
     first = _saved(made.function)
     assert _saved(ts.jit.load(io.BytesIO(first))) == first
+
+
+def test_variables_that_hold_modules_load(tmp_path: Path) -> None:
+    """A branch chooses the module whose method is called."""
+    program = parse_table(module_programs_values.TEXT)["module_of_ternary_by_method"]
+    made = script_program(program, ts, tmp_path)
+    assert not isinstance(made, Refusal), made
+    _agrees_after_saving(program, made)
+    assert _saved(ts.jit.load(io.BytesIO(first := _saved(made.function)))) == first
