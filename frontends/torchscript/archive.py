@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.eager.growth import placed_at
 
 from .pickled import PickleLimits, StorageRef, TensorRef, Value, tensors_in
 from .records import Entry, ZipLimits, read_directory, read_entry_data, refuse
@@ -232,17 +233,12 @@ def load_storage(archive: Records, ref: StorageRef) -> Array:
 
 
 def load_tensor(ref: TensorRef, storage: Array) -> Array:
-    """The tensor as a read-only strided view of its storage (from `load_storage`)."""
+    """The tensor as a strided view of its storage (from `load_storage`)."""
     itemsize = ref.storage.dtype.itemsize
-    if ref.numel == 0:
-        return np.empty(ref.size, dtype=storage.dtype)
-    return np.ndarray(
-        ref.size,
-        dtype=storage.dtype,
-        buffer=storage,
-        offset=ref.offset * itemsize,
-        strides=tuple(s * itemsize for s in ref.stride),
-    )
+    # Where there are no elements, the offset is not bound to lie in the storage.
+    offset = ref.offset if ref.numel else min(ref.offset, storage.size)
+    steps = tuple(s * itemsize for s in ref.stride)
+    return placed_at(storage, offset * itemsize, storage, ref.size, steps)
 
 
 def _view(source: Source) -> memoryview:

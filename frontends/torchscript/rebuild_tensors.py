@@ -25,6 +25,7 @@ from .vocabulary import Arguments, Global, Item
 DEVICE = re.compile(r"[a-z]+(:\d{1,5})?", re.ASCII)
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _MAX_RANK = 64
+_MAX_BYTES = 2**63 - 1
 STORAGES: dict[str, DType] = {f"torch.{word}Storage": dtype for word, dtype in BY_WORD.items()}
 QUANTIZED_STORAGES = {f"torch.{dtype.word}Storage": dtype for dtype in QUANTIZED}
 CHANNEL_SCHEMES = {
@@ -176,8 +177,8 @@ def check_bounds(tensor: TensorRef, limits: PickleLimits) -> None:
         raise ArchiveError(f"{where} has a negative offset, size or stride")
     if tensor.numel > limits.tensor_elements:
         raise ArchiveError(f"{where} has {tensor.numel} elements, over {limits.tensor_elements}")
-    if tensor.numel == 0:
-        return
     last = tensor.offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if last >= storage.numel:
+    if tensor.numel and last >= storage.numel:
         raise ArchiveError(f"{where} reaches element {last} of {storage.numel}")
+    if max((math.prod(n or 1 for n in size), *stride)) * storage.dtype.itemsize > _MAX_BYTES:
+        raise ArchiveError(f"{where} has a size or stride of more than {_MAX_BYTES} bytes")

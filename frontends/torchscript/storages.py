@@ -6,7 +6,6 @@ still does when it is loaded.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -14,8 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from tensorscript.base.array_memory import owner
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
+from tensorscript.eager.growth import address
 from tensorscript.eager.placement import place_of
 from tensorscript.eager.storage import TensorBase
 
@@ -43,11 +44,9 @@ class _Storage:
         if whole.nbytes == self.stop - self.start and whole.flags.c_contiguous:
             return whole.reshape(-1).view(np.uint8).data
         copied = np.zeros(self.stop - self.start, np.uint8)
-        for owner in self.owners:
-            place = np.ndarray(
-                owner.shape, owner.dtype, copied, byte_bounds(owner)[0] - self.start, owner.strides
-            )
-            place[...] = owner
+        for whole in self.owners:
+            start = byte_bounds(whole)[0] - self.start
+            np.ndarray(whole.shape, whole.dtype, copied, start, whole.strides)[...] = whole
         return copied.data
 
 
@@ -64,9 +63,8 @@ class StorageTable:
         self._prefix = prefix
         found: dict[DType, list[_Storage]] = {}
         for array, dtype in arrays:
-            owner = _owner(array)
-            if owner.size:
-                found.setdefault(dtype, []).append(_Storage(*byte_bounds(owner), [owner]))
+            if (memory := owner(array)).size:
+                found.setdefault(dtype, []).append(_Storage(*byte_bounds(memory), [memory]))
         self._storages = {dtype: _merged(storages) for dtype, storages in found.items()}
         self._used: list[_Storage] = []
 
@@ -88,15 +86,11 @@ class StorageTable:
         Raises:
             ArchiveError: the array has strides that archives cannot hold.
         """
-        steps = tuple(s // dtype.itemsize for s in array.strides)
-        if not array.size:
-            # NumPy's strides of nothing say nothing.
-            extents = [max(extent, 1) for extent in array.shape]
-            steps = tuple(math.prod(extents[at + 1 :]) for at in range(array.ndim))
         if any(s < 0 or s % dtype.itemsize for s in array.strides):
             raise ArchiveError(f"a tensor with strides of {array.strides} bytes cannot be saved")
-        start = byte_bounds(array)[0]
-        storage = self._storage(start, dtype) if array.size else _Storage(start, start, [array])
+        steps = tuple(s // dtype.itemsize for s in array.strides)
+        start = byte_bounds(array)[0] if array.size else address(array)
+        storage = self._storage(array, dtype)
         if not storage.key:
             storage.key = str(len(self._used))
             self._used.append(storage)
@@ -105,21 +99,19 @@ class StorageTable:
         offset = (start - storage.start) // dtype.itemsize
         return TensorRef(ref, offset, array.shape, steps, requires_grad)
 
-    def _storage(self, address: int, dtype: DType) -> _Storage:
+    def _storage(self, array: Array, dtype: DType) -> _Storage:
+        """The storage of an array; one of its own without bytes where there is no memory."""
+        memory = owner(array)
+        start = byte_bounds(memory)[0] if memory.size else address(array)
+        if not memory.size:
+            return _Storage(start, start, [memory])
         storages = self._storages[dtype]
-        return storages[bisect_right(storages, address, key=lambda s: s.start) - 1]
+        return storages[bisect_right(storages, start, key=lambda s: s.start) - 1]
 
     def contents(self) -> Iterator[tuple[str, memoryview]]:
         """(record name, bytes) of every storage that was referred to, in order."""
         for storage in self._used:
             yield f"{self._prefix}/{storage.key}", storage.contents()
-
-
-def _owner(array: Array) -> Array:
-    """The array that `array` is a view of."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def _merged(storages: list[_Storage]) -> list[_Storage]:

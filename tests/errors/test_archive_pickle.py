@@ -187,6 +187,9 @@ def tensor(offset: int, size: list[int], stride: list[int], of: bytes | None = N
         (5, [2], [-1], "negative offset, size or stride"),
         (0, [2, 3], [1], "2 sizes and 1 strides"),
         (0, [1] * 65, [1] * 65, "65 sizes"),
+        (0, [1], [2**61], "of more than 9223372036854775807 bytes"),
+        (0, [0], [2**61], "of more than 9223372036854775807 bytes"),
+        (0, [0, 2**31, 2**31], [1, 1, 1], "of more than 9223372036854775807 bytes"),
         (0, [2**30, 2**30], [0, 0], "elements, over"),
     ],
 )

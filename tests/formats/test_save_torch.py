@@ -141,3 +141,50 @@ def test_rows_that_are_shortened_in_place(traced: bool) -> None:
     assert np.allclose(module.weight.detach().numpy()[:, 0], [2.0, 3**-0.5, 2.0, 3**-0.5])
     frozen = ts.jit.freeze(made.eval())
     assert np.allclose(frozen(ts.tensor([0])).detach().numpy(), 3**-0.5)
+
+
+VIEWS: dict[str, tuple[Any, bool]] = {
+    "as_strided": (lambda x: x.as_strided((2, 3), (3, 1), 1), True),
+    "as_strided_of_a_view": (lambda x: x[4:].as_strided((2,), (1,), 6), True),
+    "as_strided_alone": (lambda x: x[4:].as_strided((2,), (1,), 6), False),
+    "empty": (lambda x: x[3:3], True),
+    "empty_rows": (lambda x: x.view(3, 4)[1:1], True),
+    "empty_columns": (lambda x: x.view(3, 4)[:, 2:2], True),
+    "empty_at_the_end": (lambda x: x[12:], True),
+    "empty_alone": (lambda x: x[3:3], False),
+}
+"""How a buffer is made of `arange(12.)`, and whether that is a buffer of its own beside it."""
+
+
+class Views(nn.Module):
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        view, beside = VIEWS[name]
+        x = ts.arange(12.0)
+        self.register_buffer("whole", x if beside else ts.zeros(0))
+        self.register_buffer("part", view(x))
+
+    def forward(self, x):  # type: ignore[no-untyped-def]  # tensors have no annotation here
+        return x
+
+
+def places(module: Any) -> tuple[Any, ...]:
+    part, whole = module.part, module.whole
+    shared = part.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr()
+    size = part.untyped_storage().nbytes()
+    return part.storage_offset(), tuple(part.shape), part.stride(), shared, size, part.tolist()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_keep_their_places(name: str) -> None:
+    """Offset, strides and shared memory, read by PyTorch and by ourselves, and saved again."""
+    view, beside = VIEWS[name]
+    x = torch.arange(12.0)
+    wanted = torch.nn.Module()
+    wanted.whole, wanted.part = x if beside else torch.zeros(0), view(x)
+    first = ts.jit.script(Views(name)).save_to_buffer()
+    ours = ts.jit.load(first)
+    assert places(ours) == places(wanted)
+    again = ours.save_to_buffer()
+    for data in first, again:
+        assert places(torch.jit.load(io.BytesIO(data))) == places(wanted)
