@@ -207,6 +207,12 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
                 return target
         case InterfaceType() if (target := _behind_interface(value, type_, classes)) is not None:
             return target
+        case InterfaceType():
+            raise Mismatch(
+                f"Assigning the object {value!s:.200} to an interface fails because the value is "
+                "not a TorchScript compatible type, did you forget to turn it into a user defined "
+                "TorchScript class?"
+            )
         case FutureType() if isinstance(value, Future):
             return value
         case AwaitType(element=element) if isinstance(value, Await):
@@ -235,7 +241,10 @@ def _behind_interface(value: Any, declared: InterfaceType, classes: Classes) -> 
     if (target := classes.adopt(value, declared)) is not None:
         return target
     if _face(value) is None and type(value) not in classes.objects:
-        _inferred_type(value, classes)  # compiles its class
+        try:
+            _inferred_type(value, classes)  # compiles its class
+        except GuardError:  # a class that scripts cannot have
+            return None
     if (target := _object(value, classes)) is not None:
         classes.check(target, declared)
     return target

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
+from inspect import getattr_static
 from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,10 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         if fn is not None:
             own = vars(self._original).get(name) if self._original is not None else None
             return MethodType(own.__func__ if isinstance(own, MethodType) else fn, self)
-        ignored = getattr(type(self._original), "__jit_ignored_attributes__", ())
+        cls = type(self._original)
+        ignored = getattr(cls, "__jit_ignored_attributes__", ())
+        if name in ignored and isinstance(kept := getattr_static(cls, name, None), property):
+            return kept  # as it stands in the class: PyTorch's properties are not read, either
         if name in ignored and hasattr(self._original, name):
             return getattr(self._original, name)
         raise AttributeError(f"'RecursiveScriptModule' object has no attribute '{name}'")

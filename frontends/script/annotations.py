@@ -7,6 +7,7 @@ import types
 import typing as python
 import warnings
 from collections.abc import Callable
+from inspect import isroutine
 from typing import Protocol
 
 from xdsl.ir import Attribute
@@ -37,6 +38,8 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
+
+from .source import SourceUnavailable
 
 NAMES: dict[str, Attribute] = {
     "Tensor": TENSOR, "int": INT, "float": FLOAT, "bool": BOOL, "str": STRING,
@@ -229,8 +232,16 @@ def _named_type(found: object, node: ast.expr, classes: ClassTable, span: Span |
     """The type that a dotted name means."""
     try:
         return type_of_object(found, classes, span)
-    except ModuleTypeError:
+    except (ModuleTypeError, SourceUnavailable) as error:
+        if isinstance(error, SourceUnavailable) and _has_code(found):
+            raise
         raise CompileError(f"Unknown type name '{_dotted(node)}'", span) from None
+
+
+def _has_code(cls: object) -> bool:
+    """Whether the methods of a class were compiled by Python, whose text can be wanted then."""
+    methods = [getattr(cls, name) for name in vars(cls) if isroutine(getattr(cls, name, None))]
+    return all(hasattr(method, "__code__") for method in methods)
 
 
 _NO_TYPES: dict[type[ast.AST], str] = {

@@ -166,12 +166,12 @@ class LiveClasses(LiveFunctions):
         info.methods[key] = declare
 
     def _declare_class(self, cls: type, name: str, span: Span | None) -> Attribute:
+        class_source(cls)  # without one it is no class of the program
         name = self.program.unique(name)
         type_ = class_type(name)
         info = ClassInfo(type_, python=cls)
         self.classes[cls] = type_
         self.program.classes[name] = info
-        class_source(cls)
         # A copy: asking a class for its annotations may add them to it.
         for key, member in list(vars(cls).items()):
             self._member(cls, info, key, member)

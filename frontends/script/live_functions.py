@@ -29,7 +29,7 @@ from .overloads import overloaded_body
 from .program import ClassInfo, Program
 from .python_names import default_value, is_plain_data, modifier_of, qualified_name
 from .signature import NOT_CONSTANT
-from .source import FunctionSource, annotations_of, function_source
+from .source import FunctionSource, SourceUnavailable, annotations_of, function_source
 from .type_comments import comment_annotations
 from .values import Sugared, undefined
 
@@ -173,7 +173,8 @@ class LiveFunctions(ABC):
                 defaults[key] = NOT_CONSTANT
         is_method = self_type is not None
         lines = source.text.source.text.split("\n")
-        comments = comment_annotations(source.tree, lines, span, is_method)
+        head = source.text.head(source.tree)
+        comments = comment_annotations(source.tree, lines, span, head, is_method)
         if comments is None:
             annotations, comments = self._annotations(plain, resolver, source, is_method), {}
         else:  # they come before annotations
@@ -219,7 +220,7 @@ class LiveFunctions(ABC):
                 continue
             try:
                 out[key] = type_of_object(value, self, where)
-            except ModuleTypeError:  # named as the source names it
+            except (ModuleTypeError, SourceUnavailable):  # named as the source names it
                 if key not in places:
                     raise
                 out[key] = resolver.annotation(places[key], where)

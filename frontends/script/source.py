@@ -69,6 +69,25 @@ class Text:
         start = self.offset(node.lineno, node.col_offset) + keyword
         return Span(self.source, start, start + len(node.name))
 
+    def head(self, node: ast.FunctionDef) -> Span:
+        """The parameters of a function, as TorchScript's parsers measure them: of Python from `def`
+        to the last of them, of a text from their parenthesis to the type of the result or, without
+        one, to the colon.
+        """
+        start = self.offset(node.lineno, node.col_offset)
+        args = node.args
+        if not self.is_python:
+            opened = self.source.text.index("(", start)
+            if node.returns is not None:
+                return Span(self.source, opened, self.ranges.of(node.returns)[1])
+            parts = [part for part in ast.walk(args) if isinstance(part, ast.expr | ast.arg)]
+            last = max((self.ranges.whole(part)[1] for part in parts), default=opened)
+            return Span(self.source, opened, self.source.text.index(":", last) + 1)
+        parameters = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        if not parameters:
+            return self.word(node, len("def"))
+        return Span(self.source, start, self.ranges.of(parameters[-1])[1])
+
 
 @dataclass(frozen=True)
 class FunctionSource:

@@ -111,8 +111,6 @@ class Stores(Calls):
                 self.assign_attribute(target, value, source)
             case ast.Subscript():
                 self.assign_subscript(target, value.as_value(self, source), source)
-            case ast.Starred():
-                raise self.error("Starred expression may only appear on the lhs of a tuple", span)
             case _:
                 raise self.error("unexpected expression on left-hand side of assignment", span)
 
@@ -210,6 +208,9 @@ class Stores(Calls):
         at = 0
         for element in target.elts:
             if isinstance(element, ast.Starred):
+                if not isinstance(element.value, ast.Name):
+                    where = self.span(element.value)
+                    raise self.error("Cannot pack a tuple into a non-variable", where)
                 taken = parts[at : at + len(parts) - count + 1]
                 held = Parts(taken).as_value(self, source)
                 self.assign_target(element.value, Simple(held), source)

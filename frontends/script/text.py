@@ -133,8 +133,9 @@ class TextWorld:
         tree, text = source.tree, source.text
         lines = text.source.text.split("\n")[tree.lineno : tree.body[0].lineno - 1]
         comments = [line for line in lines if line.strip().startswith("# type:")]
-        found = comment_annotations(tree, comments[:1], text.span(tree), is_method) or {}
-        return {name: resolver.annotation(node, text.span(tree)) for name, node in found.items()}
+        span, head = text.span(tree), text.head(tree)
+        found = comment_annotations(tree, comments[:1], span, head, is_method) or {}
+        return {name: resolver.annotation(node, span) for name, node in found.items()}
 
     def _default(self, node: ast.expr, text: Text) -> object:
         match node:

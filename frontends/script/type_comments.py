@@ -24,9 +24,13 @@ _PEP = (
 
 
 def comment_annotations(
-    tree: ast.FunctionDef, lines: list[str], span: Span, is_method: bool
+    tree: ast.FunctionDef, lines: list[str], span: Span, head: Span, is_method: bool
 ) -> dict[str, ast.expr] | None:
     """The annotations that comments among `lines` give a function; None if there is no signature.
+
+    Args:
+        span: of the function, where what is wrong has no place of its own.
+        head: of the parameters, which TorchScript underlines if their number is another.
 
     Returns: expressions by argument name; that of the result, where one is named, as `return`.
     Raises:
@@ -41,12 +45,13 @@ def comment_annotations(
     listed, _, result = comment.partition("->")
     nodes = list(_arguments(listed, before, span))
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
-    names = [a.arg for a in arguments][is_method and len(nodes) == len(arguments) - 1 :]
+    names = [a.arg for a in arguments][is_method:]  # `self` is never annotated
     if len(nodes) != len(names):
+        kind = "method" if is_method else "function"
         raise CompileError(
-            f"Number of type annotations ({len(nodes)}) did not match the number of function "
+            f"Number of type annotations ({len(nodes)}) did not match the number of {kind} "
             f"parameters ({len(names)})",
-            span,
+            head,
         )
     out = dict(zip(names, nodes, strict=True))
     if result:

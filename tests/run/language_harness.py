@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 HEADER = """\
+import array
 import cmath
 import dataclasses
 import math

@@ -583,4 +583,62 @@ def f(x: int, y: int):
 def f(x: int):
     return x
 >>> f(object())
+
+=== annotation_without_code
+def f(x: array.array):
+    return x
+>>> f(1)
+
+=== isinstance_without_code
+def f(x: int):
+    return isinstance(x, array.array)
+>>> f(1)
+
+=== comment_types_few
+def f(x: int, y: Dict[str, int]):
+    # type: (int) -> int
+    return x
+>>> f(1, {})
+
+=== comment_types_many_defaults
+def f(x=1, y="a:b"):
+    # type: (int, str, int) -> int
+    return x
+>>> f(1)
+
+=== comment_types_without_parameters
+def f():
+    # type: (int) -> int
+    return 1
+>>> f()
+
+=== comment_types_of_method
+class M(nn.Module):
+    def forward(self, x):
+        # type: (int, int) -> int
+        return x
+>>> f(1)
+
+=== comment_types_of_self
+@torch.jit.script
+class A:
+    def __init__(self, x):
+        # type: (int, int) -> None
+        self.x = x
+def f(x: int):
+    return A(x).x
+>>> f(1)
+
+=== starred_item
+def f(x: int):
+    b = [0]
+    a, *b[0], c = (1, 2, 3)
+    return a
+>>> f(1)
+
+=== starred_tuple
+def f(x: int):
+    a, *(b, d), c = (1, 2, 3, 4)
+    return a
+>>> f(1)
 """

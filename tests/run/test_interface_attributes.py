@@ -48,3 +48,25 @@ def test_the_class_is_compiled_for_the_attribute() -> None:
 def test_a_class_that_does_not_fulfil_it_is_refused() -> None:
     with pytest.raises(RuntimeError, match="is not compatible with interface"):
         ts.jit.script(Uses(Walking()))
+
+
+class Unscriptable:
+    def __init__(self, *sizes: int) -> None:
+        self.sizes = sizes
+
+    def __str__(self) -> str:
+        return "unscriptable"
+
+    def run(self, x: ts.Tensor) -> ts.Tensor:
+        return x
+
+
+@pytest.mark.parametrize("value", [3, "three", None, [1], Unscriptable()], ids=str)
+def test_what_no_script_can_have_is_refused(value: object) -> None:
+    why = f"attribute 'step' to type .*Step: Assigning the object {value} to an interface fails"
+    why = why.replace("[", r"\[").replace("]", r"\]")
+    with pytest.raises(RuntimeError, match=why):
+        ts.jit.script(Uses(value))
+    module = ts.jit.script(Uses(Doubling()))
+    with pytest.raises(RuntimeError, match=why):
+        module.step = value

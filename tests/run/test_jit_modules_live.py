@@ -487,3 +487,30 @@ def test_states_for_pickle_are_not_compiled() -> None:
     scripted = jit.script(ForPickle().eval())
     for module in (jit.load(io.BytesIO(scripted.save_to_buffer())), jit.freeze(scripted)):
         assert module(X).tolist() == [2.0, 3.0]
+
+
+class Ignoring(nn.Module):
+    __jit_ignored_attributes__ = ("loud", "plain", "three")
+    three = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain = {1, 2}
+
+    @property
+    def loud(self) -> int:
+        raise ValueError("not to be read")
+
+    @jit.ignore
+    def read(self) -> Any:
+        return self.loud
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+
+def test_ignored_properties_are_not_read() -> None:
+    scripted = jit.script(Ignoring())
+    assert scripted(X).tolist() == [2.0, 3.0]
+    assert scripted.loud is Ignoring.loud is scripted.read()
+    assert scripted.plain == {1, 2} and scripted.three == 3

@@ -467,3 +467,22 @@ def test_comments_name_classes_of_the_function_around() -> None:
 
     scripted = jit.script(run)
     assert scripted(3) is True and scripted(4) is False
+
+
+@pytest.mark.parametrize(
+    ("head", "underlined"),
+    [
+        ('(x: int = 2, y: str = "a:b"):', '(x: int = 2, y: str = "a:b"):'),
+        ("(x, y) -> Tensor:", "(x, y) -> Tensor"),
+        ("():", "():"),
+    ],
+)
+def test_comments_of_another_number_in_a_text(head: str, underlined: str) -> None:
+    """The parameters are underlined, of a text from their parenthesis on."""
+    text = f"def fn{head}\n    # type: (int, int, int) -> int\n    return 1\n"
+    with pytest.raises(RuntimeError, match=r"annotations \(3\) did not match") as caught:
+        jit.CompilationUnit(text)
+    shown = str(caught.value).split("\n")
+    at = next(k for k, line in enumerate(shown) if line.endswith(f"def fn{head}"))
+    start = shown[at].index("(")
+    assert shown[at + 1] == " " * start + "~" * len(underlined) + " <--- HERE"

@@ -117,7 +117,6 @@ OTHER_PLACES = {
     "comment_on_def_line": "PyTorch does not say in which file",
     "comment_without_signature": "PyTorch does not say in which file",
     "comment_signature_misspelt": "PyTorch shows no place",
-    "comment_signature_of_another_length": "the whole definition is underlined",
     "comp_two_for": "PyTorch underlines nothing",
     "none_default_called": "PyTorch shows no place",
     "dict_constructor_for_int": "PyTorch shows no place",
