@@ -46,11 +46,9 @@ def stretch_arguments(loop: ForOp, lanes: int) -> tuple[int, ...] | None:
     another loop, or too short a one."""
     if (column := stretch.column_of(loop)) is None:
         return None
+    if not is_long(loop, column.reduction):
+        return None
     columns, depth = known(loop.extent), known(column.reduction.extent)
-    if columns is not None and columns < LEAST_STRETCH:
-        return None
-    if depth is not None and depth < LEAST_DEPTH:
-        return None
     size = (columns or 0) * (depth or 0) * column.total.dtype.itemsize
     widens = column.total.dtype.itemsize > column.update.value.dtype.itemsize
     rows = MANY_ROWS if size > CACHED or widens else ROWS
@@ -64,6 +62,13 @@ def stretch_arguments(loop: ForOp, lanes: int) -> tuple[int, ...] | None:
     ):
         return lanes, STRETCH, rows, _partial_sums(column, (depth or LEAST_STRETCH**2) // rows)
     return lanes, MOST_COLUMNS, rows, _partial_sums(column, depth // rows // PARTS), PARTS
+
+
+def is_long(loop: ForOp, reduction: ForOp) -> bool:
+    """Rows do not stay in registers: neither they nor the reduction is known to be short."""
+    columns, depth = known(loop.extent), known(reduction.extent)
+    long_rows = columns is None or columns >= LEAST_STRETCH
+    return long_rows and (depth is None or depth >= LEAST_DEPTH)
 
 
 def _partial_sums(column: stretch.Column, groups: int) -> int:
@@ -117,7 +122,7 @@ def fold_columns(scheduler: Scheduler, loop: ForOp) -> list[str]:
         assert isinstance(update, UpdateOp)  # `folded_rows` has seen it
         if strided(scheduler.nest, loop, op, update) is not None:
             return []
-    pieces = _cut(scheduler, loop)
+    pieces = cut_reductions(scheduler, loop)
     if pieces == [loop.var] and stretch.column_of(loop) is None:
         return []
     made = []
@@ -131,7 +136,7 @@ def fold_columns(scheduler: Scheduler, loop: ForOp) -> list[str]:
     return made
 
 
-def _cut(scheduler: Scheduler, loop: ForOp) -> list[str]:
+def cut_reductions(scheduler: Scheduler, loop: ForOp) -> list[str]:
     """A loop with several reductions as one for each, and one for what is between and behind."""
     if stretch.column_of(loop) is not None:
         return [loop.var]

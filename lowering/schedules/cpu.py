@@ -54,6 +54,7 @@ from .cpu_vectors import (
     writes_contiguous,
 )
 from .crossed import in_squares, put_together
+from .grouped_moments import cut_moments, group_moments
 from .iterations import vectorize_iterations
 from .list_buffers import lists_as_buffers
 from .list_reads import lists_read
@@ -137,7 +138,9 @@ def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
         narrow_places(scheduler, outer_loops(func)[1])
         _chunk_full_reductions(scheduler, parameters)
         loops, row = outer_loops(func)
-        if not loops or not _by_columns(scheduler, loops[-1], parameters):
+        if loops and (block := cut_moments(scheduler, loops[-1], parameters)) is not None:
+            _schedule_row(scheduler, block, parameters)
+        elif not loops or not _by_columns(scheduler, loops[-1], parameters):
             around = look_ahead(scheduler, loops[-1], parameters) if loops else None
             _schedule_row(scheduler, around.block if around else row, parameters)
     for loop in loops_in(func.block):
@@ -170,6 +173,7 @@ def _aside(scheduler: Scheduler, loops: list[ForOp], parameters: CPUParameters) 
 
 
 def _schedule_row(scheduler: Scheduler, row: Block, parameters: CPUParameters) -> None:
+    group_moments(scheduler, row, parameters)
     fuse_rows(scheduler, row)
     track_places(scheduler, row, parameters)
     for loop in loops_in(row):

@@ -193,7 +193,7 @@ class _Stretches:
         left_over = self._left_over(row, groups * self.rows * parts)
         if left_over:
             terms.append(load(f"{row.name}_r", [place], dtype))
-        total = binary(combiner, self.start, _in_pairs(combiner, terms))
+        total = binary(combiner, self.start, in_pairs(combiner, terms))
         results = self._along("y", [self._result(s, "y", total) for s in self.stores])
         return [AllocOp(sums, "stack"), ForOp(part, parts, body), *left_over, *results]
 
@@ -272,7 +272,7 @@ class _Stretches:
             substituting({**values, self.reduction.var: step})(self.update.value) for step in steps
         ]
         combiner = self.update.combiner
-        return UpdateOp(row, [place], combiner, _in_pairs(combiner, terms))
+        return UpdateOp(row, [place], combiner, in_pairs(combiner, terms))
 
     def _result(self, op: StoreOp, suffix: str, total: Expr | None = None) -> Operation:
         place, values = self._here(suffix)
@@ -283,7 +283,7 @@ class _Stretches:
         return StoreOp(op.buffer, [rewrite(i) for i in op.indices], rewrite(value))
 
 
-def _in_pairs(combiner: str, terms: list[Expr]) -> Expr:
+def in_pairs(combiner: str, terms: list[Expr]) -> Expr:
     """The terms combined two by two."""
     while len(terms) > 1:
         pairs = [_pair(combiner, a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]

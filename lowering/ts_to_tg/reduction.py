@@ -204,10 +204,13 @@ def deviation(is_std: bool, with_mean: bool) -> Callable[..., Value]:
 
     def row(b: Builder, x: Tensor, *arguments: Value) -> Value:
         dims, correction, keepdim = _var_arguments(b, x, arguments)
-        mean, var = precise_moments(b, x, dimensions(b, dims, x.rank), keepdim, correction)
+        found = dimensions(b, dims, x.rank)
+        # With the dimensions kept both have one shape, so that they are made in one kernel.
+        mean, var = precise_moments(b, x, found, True, correction)
         if is_std:
             var = b.pointwise(lambda e: call("sqrt", e), var)
-        var = b.cast(var, x.dtype)
+        var = _kept(b, x, found, keepdim, b.cast(var, x.dtype))
+        mean = _kept(b, x, found, keepdim, mean)
         return (var, b.cast(mean, x.dtype)) if with_mean else var
 
     return row
