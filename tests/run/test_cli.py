@@ -229,13 +229,22 @@ def test_interrupt(tmp_path: Path) -> None:
     path = tmp_path / "cli_endless.py"
     path.write_text("print('loaded', flush=True)\nwhile True:\n    pass\n")
     command = [sys.executable, "-m", "tensorscript", "bench", f"{path}:f"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    # A test run in the background of a shell ignores the signal, which programs inherit.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
         assert process.stdout is not None
         assert process.stdout.readline() == "loaded\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
 
 
