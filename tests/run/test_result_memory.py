@@ -49,8 +49,8 @@ def test_a_result_in_use_is_not_given_out_again() -> None:
 def test_memory_comes_back() -> None:
     f = ts.compile(plus_one)
     x = np.zeros(5 * LARGE, np.float32)
-    first = f(x).ctypes.data
-    assert f(x).ctypes.data == first
+    places = {f(x).ctypes.data for _ in range(20)}
+    assert len(places) < 5  # of memory that others left, malloc may take another piece at first
 
 
 def test_a_large_result_beside_a_small_one() -> None:
