@@ -6,7 +6,7 @@ from itertools import combinations
 
 from xdsl.ir import Block
 
-from tensorscript.dialects.te.expr import var
+from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 
 from ..schedule import Scheduler
@@ -49,6 +49,8 @@ def cut_moments(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) ->
     element, square = (_update(r).value for r in reductions)
     if moments.centre_of(square, substituting({first.var: var(second.var)})(element)) is None:
         return None
+    if _pitches(scheduler, loop, first) is None:
+        return None
     if not _rows(scheduler, loop, first, parameters) and not is_long(loop, first):
         return None
     cut_reductions(scheduler, loop)
@@ -67,17 +69,25 @@ def _rows(scheduler: Scheduler, loop: ForOp, reduction: ForOp, parameters: CPUPa
     columns, depth = known(loop.extent), known(reduction.extent)
     if columns is None or columns < LEAST_COLUMNS or depth is None:
         return 0
-    rows = ROWS if parameters.vector_bytes >= 64 else FEW_ROWS
+    if (pitches := _pitches(scheduler, loop, reduction)) is None:
+        return 0
+    together = any(p.is_const and int(str(p)) % SAME_SETS == 0 for p in pitches)
+    rows = ROWS if parameters.vector_bytes >= 64 and not together else FEW_ROWS
+    return rows if depth >= LEAST_GROUPS * rows else 0
+
+
+def _pitches(scheduler: Scheduler, loop: ForOp, reduction: ForOp) -> list[Expr] | None:
+    """The bytes from row to row of what a reduction reads; None where the columns do not lie side
+    by side in buffers of the function."""
+    found = []
     for name, indices in accesses(_update(reduction)):
         if (buffer := scheduler.nest.buffers.get(name)) is None:
-            return 0
+            return None
         position = flat_index(buffer, indices)
-        pitch = coefficient(position, reduction.var)
+        pitch, step = coefficient(position, reduction.var), coefficient(position, loop.var)
         if pitch is not None and pitch.is_int(0):
             continue
-        step = coefficient(position, loop.var)
         if pitch is None or step is None or not step.is_int(1):
-            return 0
-        if pitch.is_const and int(str(pitch)) * buffer.dtype.itemsize % SAME_SETS == 0:
-            rows = FEW_ROWS
-    return rows if depth >= LEAST_GROUPS * rows else 0
+            return None
+        found.append(pitch * buffer.dtype.itemsize)
+    return found

@@ -205,12 +205,15 @@ def deviation(is_std: bool, with_mean: bool) -> Callable[..., Value]:
     def row(b: Builder, x: Tensor, *arguments: Value) -> Value:
         dims, correction, keepdim = _var_arguments(b, x, arguments)
         found = dimensions(b, dims, x.rank)
-        # With the dimensions kept both have one shape, so that they are made in one kernel.
-        mean, var = precise_moments(b, x, found, True, correction)
+        # Columns keep the dimensions until the end: their mean and squares have one shape, so that
+        # they are made in one kernel. Those of rows are in any case.
+        of_columns = x.rank - 1 not in found
+        mean, var = precise_moments(b, x, found, keepdim or of_columns, correction)
         if is_std:
             var = b.pointwise(lambda e: call("sqrt", e), var)
-        var = _kept(b, x, found, keepdim, b.cast(var, x.dtype))
-        mean = _kept(b, x, found, keepdim, mean)
+        var = b.cast(var, x.dtype)
+        if of_columns:
+            var, mean = (_kept(b, x, found, keepdim, made) for made in (var, mean))
         return (var, b.cast(mean, x.dtype)) if with_mean else var
 
     return row

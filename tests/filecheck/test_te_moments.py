@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from schedule_steps import parse_function, run_steps
 
+import tensorscript as ts
 from tensorscript.dialects.te.schedule import step
 from tensorscript.lowering.schedule import ScheduleError
 from tensorscript.lowering.schedules.cpu import schedule_kernel
@@ -119,3 +120,15 @@ def test_the_choice(depth: int, columns: int, vector: int, chosen: list[int]) ->
     func = parse_function(VARIANCE.format(depth=depth, columns=columns))
     steps = schedule_kernel(func, CPUParameters(vector_bytes=vector))
     assert [s.args[1] for s in steps if s.primitive == "moments"] == chosen
+
+
+def of_rows(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return ts.var_mean(x, 1)
+
+
+@pytest.mark.parametrize("shape", [(1024, 1024), (64, 5000)])
+def test_reductions_of_rows_stay_as_they_are(shape: tuple[int, int]) -> None:
+    """What is reduced lies side by side, not the columns: neither cut nor grouped."""
+
+    steps = ts.compile(of_rows, (ts.TensorSpec(shape, ts.float32),), cache=False).ir("schedule")
+    assert '"k1"' not in steps and "distribute" not in steps and "moments" not in steps
