@@ -177,13 +177,13 @@ def exported(name: str, members: Mapping[str, Exportable], has_file: bool = Fals
         check_function_name(part.name, body, runtime_text(target))
         loads = name if beside is not None else ""
         outside = c_entries(part.name, inner, part.signature, loads, state)
-        if not texts:
-            outside += _common(name, parts) + (whole.text() if whole.slots else "")
-        if texts:
+        if texts:  # what the functions share is in the first module
             outside += block.declarations
             outside += beside.loaded_text(name) if beside is not None else ""
-        elif weights:
-            outside += inside_text(block) if beside is None else beside.text(name)
+        else:
+            outside += _common(name, parts) + (whole.text() if whole.slots else "")
+            if weights:
+                outside += inside_text(block) if beside is None else beside.text(name)
         missing = [d for d in _DECLARATIONS if d not in body and f"{_callee(d)}(" in outside]
         texts.append("\n".join([body, *missing, outside]))
     declared = [part.declared(state) for part, state in zip(parts, states, strict=True)]

@@ -42,7 +42,9 @@ def in_squares(scheduler: Scheduler, found: Crossing, parameters: CPUParameters)
     read, written = _periods(scheduler, found)
     large = parameters.first_cache > SMALL_FIRST_CACHE
     if large and SAME_SET in (read, written) and _in_blocks(found):
-        row, column = _copy_aside(scheduler, found, parameters)
+        aside = [str(found.across[0].value)] if read == SAME_SET else []
+        aside += [s.buffer for s in found.stores] if written == SAME_SET else []
+        row, column = _copy_aside(scheduler, found, aside, parameters)
         scheduler.do("squares", row, column, found.side)
         return
     scheduler.do("squares", row, column, found.side)
@@ -92,11 +94,11 @@ def _in_blocks(found: Crossing) -> bool:
 
 
 def _copy_aside(
-    scheduler: Scheduler, found: Crossing, parameters: CPUParameters
+    scheduler: Scheduler, found: Crossing, aside: list[str], parameters: CPUParameters
 ) -> tuple[str, str]:
-    """Copy a block as it lies, so that squares are read from neighbouring lines, and another one
-    of results, which leave by long parts of rows: as many sets as they have lines. Either is done
-    where rows of that side share a set.
+    """Copy blocks of the buffers `aside`: of what is read as it lies, so that squares are read from
+    neighbouring lines, and of results, which leave by long parts of rows: as many sets as they have
+    lines.
 
     ```
     for i { for j { y[i, j] = x[j, i] } } --> for i_o { for j_o { alloc c[128, 64]; alloc d[64, 128]
@@ -108,9 +110,6 @@ def _copy_aside(
     block, long = BLOCK * found.side, PART * found.side
     if (known(found.loops[-1].extent) or 1) % long:
         long = block
-    read, written = _periods(scheduler, found)
-    aside = [str(found.across[0].value)] if read == SAME_SET else []
-    aside += [s.buffer for s in found.stores] if written == SAME_SET else []
     _, row = scheduler.do("split", found.row.var, block, "exact")
     outer, column = scheduler.do("split", found.loops[-1].var, long, "exact")
     scheduler.do("reorder", outer, row)

@@ -13,14 +13,13 @@ from ..schedule import Scheduler
 from ..te import moments
 from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.rebuild import substituting
+from ..te.squares import SAME_SET
 from .columns import cut_reductions, is_long, is_reduction_of_one
 from .cpu_vectors import CPUParameters, loops_in
 
 ROWS, FEW_ROWS = 16, 8
-"""Rows of a group, whose vectors stay in registers: of 32 there are, or of 16."""
-SAME_SETS = 4096
-"""Rows that lie a multiple of so many bytes apart share the sets of the first cache, which hold 8
-lines or a few more."""
+"""Rows of a group, whose vectors stay in registers: of 32 there are, or of 16. Rows that share
+a set of the first cache are few, too: it holds 8 lines or a few more."""
 LEAST_GROUPS = 2
 LEAST_COLUMNS = 16
 """Fewer do not fill a vector."""
@@ -71,7 +70,7 @@ def _rows(scheduler: Scheduler, loop: ForOp, reduction: ForOp, parameters: CPUPa
         return 0
     if (pitches := _pitches(scheduler, loop, reduction)) is None:
         return 0
-    together = any(p.is_const and int(str(p)) % SAME_SETS == 0 for p in pitches)
+    together = any(p.is_const and int(str(p)) % SAME_SET == 0 for p in pitches)
     rows = ROWS if parameters.vector_bytes >= 64 and not together else FEW_ROWS
     return rows if depth >= LEAST_GROUPS * rows else 0
 
