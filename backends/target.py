@@ -137,6 +137,11 @@ class Target:
         return wide and self._has("avx512vbmi", _BYTES_OF_TWO)
 
     @property
+    def halves_registers(self) -> bool:
+        """Whether the units take the widest registers in two halves."""
+        return self.cpu in _HALVING and self.vector_bytes == 64
+
+    @property
     def scale_bits(self) -> int:
         """Bits of the vectors that one instruction scales by powers of two, 0 without one."""
         return 512 if self.triple.startswith("x86_64") and self.vector_bytes == 64 else 0
@@ -233,6 +238,7 @@ _CPU_WIDTHS = {
 }  # fmt: skip
 
 
+_HALVING = frozenset(("znver4",))
 _PAIRS_OF_BFLOAT16 = frozenset(("cooperlake", "sapphirerapids", "znver4", "znver5"))
 _BYTES_OF_TWO = frozenset(
     ("cannonlake", "icelake-client", "icelake-server", "tigerlake", "rocketlake", "sapphirerapids",

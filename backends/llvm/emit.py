@@ -62,6 +62,8 @@ from .emit_stmt import (
 )
 from .emit_text import SIMPLIFY, Code, ModuleText, c_string
 from .emit_types import ALIGN, Value, register_type
+from .half_registers import ATTRIBUTES as HALVED
+from .half_registers import streams
 from .math.library import closure_parts
 from .weights import data_of
 
@@ -117,8 +119,9 @@ def emit_module(
     options = options or EmitOptions()
     groups = target.exact_groups if options.strict else target.groups
     options = replace(
-        options, groups=groups, lanes=target.vector_bytes // 4, picks_bytes=target.picks_bytes
-    )
+        options, groups=groups, lanes=target.vector_bytes // 4, picks_bytes=target.picks_bytes,
+        halves_registers=target.halves_registers,
+    )  # fmt: skip
     text = ModuleText()
     places = {}
     for op in constants(module):
@@ -173,18 +176,19 @@ def emit_function(
     if not context.can_fail:
         text.certain.add(name)
     inside = ", ".join(map(_parameter, function.params))
-    attributes = _attributes(text, function, context.code)
+    attributes = _attributes(text, function, context)
     text.functions.append(
         context.code.render(f"define internal i32 @{name}({inside}) {attributes}")
     )
 
 
-def _attributes(text: ModuleText, function: FuncOp, code: Code) -> str:
+def _attributes(text: ModuleText, function: FuncOp, context: Context) -> str:
     if function.role.data == "host":
         marked = has_element_loop(function, text.inlined)
         return f"nounwind {SIMPLIFY}" if marked else "nounwind"
-    if not code.is_short:
-        return "nounwind"
+    if not context.code.is_short:
+        halved = context.options.halves_registers and streams(function, context.code)
+        return f"nounwind {HALVED}" if halved else "nounwind"
     text.inlined.add(function.sym_name.data)
     return "alwaysinline nounwind"
 

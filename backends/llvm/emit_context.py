@@ -32,6 +32,7 @@ class EmitOptions:
         groups: dtypes of which the target adds products of all in 32 bits in one instruction.
         lanes: 32-bit lanes of the target's vectors.
         picks_bytes: bytes of two vectors are gathered by one instruction.
+        halves_registers: the target's units take its widest registers in two halves.
         timed: kernels whose calls are counted and timed (`emit_clock.py`).
     """
 
@@ -41,6 +42,7 @@ class EmitOptions:
     groups: frozenset[DType] = frozenset()
     lanes: int = 4
     picks_bytes: bool = False
+    halves_registers: bool = False
     timed: tuple[str, ...] = ()
 
 

@@ -27,6 +27,8 @@ from .emit_scope import Bound, Place, Slot
 from .emit_stmt import pass_on
 from .emit_text import Code
 from .emit_types import Value, register_type
+from .half_registers import ATTRIBUTES as HALVED
+from .half_registers import streams
 
 TASKS_PER_THREAD = 4
 _HEADER_CELLS = 4
@@ -125,6 +127,8 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
     if not inner.can_fail:
         code.module.certain.add(f"{name}.body")
     head = f"define internal i32 @{name}.body({', '.join(parameters)}) nounwind"
+    if context.options.halves_registers and streams(op, code):
+        head += f" {HALVED}"
     code.module.functions.append(code.render(head))
 
 

@@ -169,6 +169,9 @@ class Code:
         lines = self._lines
         return len(lines) <= SHORT and not any(_WORK.search(line) for line in lines)
 
+    def mentions(self, pattern: re.Pattern[str]) -> bool:
+        return any(pattern.search(line) for line in self._lines)
+
     def render(self, head: str) -> str:
         """The function's text; `head` is everything before the brace."""
         return "\n".join([f"{head} {{", "entry:", *self._allocas, *self._lines, "}"])

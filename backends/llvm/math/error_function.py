@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 
 from .builder import Builder, Value
-from .coefficients import ERF, ERFCX, LOG2ERFC, LOG2TAIL
+from .coefficients import ERF, ERFCX, LOG2ERFC, LOG2TAIL, TAIL_STEPS
 from .exponential import at_most, power_of_two
+from .registers import has_tables, lookup
 
 # Where erf turns from a polynomial to 1 - erfc.
 _NEAR = {"f32": 1.0, "f64": 0.9277}
+_LAST_TAIL = 5.6
 
 
 def _near_zero(b: Builder, x: Value) -> Value:
@@ -50,14 +52,25 @@ def erfc(b: Builder, x: Value) -> Value:
 
 
 def gelu(b: Builder, x: Value) -> Value:
-    """x times the normal distribution up to x: max(x, 0) - |x| T(|x|) with T the tail beyond.
+    """x times the normal distribution up to x, which is a tail T(|x|) or 1 less that.
 
-    In float32 T is 2^p of a polynomial p; past 5.6 it is less than an ulp of 1, and counts as 0.
+    In float32 T is by steps where registers are tables, and elsewhere 2^p of a polynomial p; past
+    5.6 it is less than an ulp of 1, and counts as 0.
     """
     if b.dtype == "f64":
         return x * 0.5 * (1.0 + b.call("erf", x * math.sqrt(0.5)))
     magnitude = b.abs(x)
-    tail = power_of_two(b, b.polynomial(magnitude, LOG2TAIL["f32"]))
-    # max(x, 0), but a zero of x's sign, and NaN for -inf.
-    base = b.fma(b.select(x > 0.0, 0.0, x), b.constant(0.0), b.select(x < -0.0, -0.0, x))
-    return b.select(magnitude < 5.6, b.fma(-magnitude, tail, base), base)
+    tail = _tail_by_steps(b, magnitude) if has_tables(b) else _tail_as_power(b, magnitude)
+    tail = b.select(magnitude < _LAST_TAIL, tail, 0.0)
+    return x * b.select(x > 0.0, 1.0 - tail, tail)
+
+
+def _tail_as_power(b: Builder, u: Value) -> Value:
+    return power_of_two(b, b.polynomial(u, LOG2TAIL["f32"]))
+
+
+def _tail_by_steps(b: Builder, u: Value) -> Value:
+    """Polynomials about the multiples of a half, which lie in tables."""
+    centre, sum_bits = b.round_to_step(u, 1.0, steps=2)
+    factors = [lookup(b, f"tail{place}", table, sum_bits) for place, table in enumerate(TAIL_STEPS)]
+    return b.polynomial(u - centre, factors)
