@@ -133,7 +133,10 @@ def precise_moments(
     first = b.compute(keep(x.shape, dims, True), float32, lambda body, i: body.read(x, i, float32))
     shifted = b.pointwise(lambda e, f: e - f, x, first)
     centre = _centre(b, shifted, dims, float32)
-    spread = _spread(b, shifted, centre, dims, keepdim, correction, float64)
+    if x.rank - 1 in dims:
+        spread = _spread_of_rows(b, x, first, centre, dims, keepdim, correction)
+    else:
+        spread = _spread(b, shifted, centre, dims, keepdim, correction, float64)
     mean = _centre(b, x, dims, float32, float64)
     return _kept(b, x, dims, keepdim, mean), spread
 
@@ -178,6 +181,41 @@ def _spread(
         return e / binary("max", c - k, 0)
 
     return b.pointwise(scale, summed, count(x, dims), correction, dtype=last, compute=last)
+
+
+def _spread_of_rows(
+    b: Builder,
+    x: Tensor,
+    first: Tensor,
+    centre: Tensor,
+    dims: list[int],
+    keepdim: bool,
+    correction: Value,
+) -> Tensor:
+    """`_spread` of x less its first element, in float64: one subtraction an element.
+
+    Squared are differences to c, what `first + centre` rounds to. Those to the sum itself are
+    n e^2 less, where e is the part that rounding took (exactly that: Knuth's TwoSum).
+    """
+
+    def squared(e: Expr, f: Expr, m: Expr) -> Expr:
+        return (e - (f + m)) * (e - (f + m))
+
+    squares = b.pointwise(squared, x, first, centre, dtype=float32, compute=float32)
+    summed = combine(b, squares, dims, keepdim, "add", float64, wide=float32, total=float64)
+
+    def lost(f: Expr, m: Expr) -> Expr:
+        whole = f + m
+        added = whole - f
+        return (f - (whole - added)) + (m - added)
+
+    def scale(e: Expr, rest: Expr, c: Expr, k: Expr) -> Expr:
+        return binary("max", e - c * (rest * rest), 0) / binary("max", c - k, 0)
+
+    rest = _kept(b, x, dims, keepdim, b.pointwise(lost, first, centre, dtype=float32))
+    return b.pointwise(
+        scale, summed, rest, count(x, dims), correction, dtype=float64, compute=float64
+    )
 
 
 def _var_arguments(
