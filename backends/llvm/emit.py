@@ -62,8 +62,7 @@ from .emit_stmt import (
 )
 from .emit_text import SIMPLIFY, Code, ModuleText, c_string
 from .emit_types import ALIGN, Value, register_type
-from .half_registers import ATTRIBUTES as HALVED
-from .half_registers import streams
+from .half_registers import attributes
 from .math.library import closure_parts
 from .weights import data_of
 
@@ -176,9 +175,10 @@ def emit_function(
     if not context.can_fail:
         text.certain.add(name)
     inside = ", ".join(map(_parameter, function.params))
-    attributes = _attributes(text, function, context)
     text.functions.append(
-        context.code.render(f"define internal i32 @{name}({inside}) {attributes}")
+        context.code.render(
+            f"define internal i32 @{name}({inside}) {_attributes(text, function, context)}"
+        )
     )
 
 
@@ -187,8 +187,7 @@ def _attributes(text: ModuleText, function: FuncOp, context: Context) -> str:
         marked = has_element_loop(function, text.inlined)
         return f"nounwind {SIMPLIFY}" if marked else "nounwind"
     if not context.code.is_short:
-        halved = context.options.halves_registers and streams(function, context.code)
-        return f"nounwind {HALVED}" if halved else "nounwind"
+        return attributes(context, function)
     text.inlined.add(function.sym_name.data)
     return "alwaysinline nounwind"
 

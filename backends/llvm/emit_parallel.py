@@ -27,8 +27,7 @@ from .emit_scope import Bound, Place, Slot
 from .emit_stmt import pass_on
 from .emit_text import Code
 from .emit_types import Value, register_type
-from .half_registers import ATTRIBUTES as HALVED
-from .half_registers import streams
+from .half_registers import attributes
 
 TASKS_PER_THREAD = 4
 _HEADER_CELLS = 4
@@ -126,9 +125,7 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
     finish(inner)
     if not inner.can_fail:
         code.module.certain.add(f"{name}.body")
-    head = f"define internal i32 @{name}.body({', '.join(parameters)}) nounwind"
-    if context.options.halves_registers and streams(op, code):
-        head += f" {HALVED}"
+    head = f"define internal i32 @{name}.body({', '.join(parameters)}) {attributes(inner, op)}"
     code.module.functions.append(code.render(head))
 
 

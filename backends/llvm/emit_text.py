@@ -166,8 +166,7 @@ class Code:
     @property
     def is_short(self) -> bool:
         """A call of it would be as much: few instructions, no branches, no calls."""
-        lines = self._lines
-        return len(lines) <= SHORT and not any(_WORK.search(line) for line in lines)
+        return len(self._lines) <= SHORT and not self.mentions(_WORK)
 
     def mentions(self, pattern: re.Pattern[str]) -> bool:
         return any(pattern.search(line) for line in self._lines)

@@ -14,16 +14,21 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.ops import ForOp, LetOp, StoreOp
 from tensorscript.dialects.walks import walk_ops
 
-from .emit_text import Code
+from .emit_context import Context
 
-ATTRIBUTES = '"prefer-vector-width"="256" "min-legal-vector-width"="0"'
+_HALVED = '"prefer-vector-width"="256" "min-legal-vector-width"="0"'
 _STREAMING = (ForOp, LetOp, StoreOp)
 # Shuffles, calls of the library and what names a register of its own width.
 _WHOLE = re.compile(r"shufflevector|@ts_|@llvm\.(x86|vector|fma|fmuladd|masked\.gather)")
 
 
-def streams(op: Operation, code: Code) -> bool:
-    """Whether a function or loop, whose text is `code`, does nothing but load, combine by single
-    instructions and store."""
+def attributes(context: Context, op: Operation) -> str:
+    """LLVM's attributes of the function that `context` holds the text of, of a te.func or loop."""
+    halved = context.options.halves_registers and _streams(context, op)
+    return f"nounwind {_HALVED}" if halved else "nounwind"
+
+
+def _streams(context: Context, op: Operation) -> bool:
+    """Whether it does nothing but load, combine by single instructions and store."""
     inside = (inner for inner in walk_ops(op) if inner is not op)
-    return all(isinstance(i, _STREAMING) for i in inside) and not code.mentions(_WHOLE)
+    return all(isinstance(i, _STREAMING) for i in inside) and not context.code.mentions(_WHOLE)
