@@ -8,7 +8,6 @@ from typing import Any
 
 from tensorscript.backends.cpu.signature import Calling
 from tensorscript.backends.cpu.thunk_reader import constant_slot, default_slot
-from tensorscript.base.dtypes import bfloat16
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
@@ -65,9 +64,6 @@ def flat_call(
     if plan.has_effects or not plan.inputs or len(plan.inputs) + len(constants) != len(specs):
         return None
     if not all(at in constants or _is_taken(spec) for at, spec in enumerate(specs)):
-        return None
-    # The builtin sees NumPy's arrays, and those of bfloat16 are those of uint16.
-    if any(isinstance(spec, TensorSpec) and spec.dtype is bfloat16 for spec in specs):
         return None
     # Nor does it see which of them are one object.
     if program.asks_objects and sum(isinstance(spec, TensorSpec) for spec in specs) > 1:

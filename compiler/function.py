@@ -51,6 +51,7 @@ from .specialisations import (
     Refused,
     Specialisation,
     Specialisations,
+    has_bits,
     has_lists,
     has_unknown_numbers,
     spec_text,
@@ -160,7 +161,7 @@ class CompiledFunction(Inspected):
 
     def _expect(self, found: Specialisation, kind: str) -> None:
         """Have the next call answered without dispatch if it is of this kind."""
-        if found.fast_class is None:
+        if found.fast_class is None or (kind != "ts" and has_bits(found.specs)):
             self._forget_builtin()
         elif kind in ("", "numpy"):
             self.__class__ = found.fast_class

@@ -8,7 +8,7 @@ from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, TensorSpec
 
 from .native import NativeCode
 from .program import Program
-from .specialisations import Specialisation
+from .specialisations import Specialisation, has_bits
 from .stages import print_module
 from .starts import Kind, StartedProgram
 from .stored_signature import signature_out
@@ -36,7 +36,7 @@ def _kinds(specs: Sequence[ArgumentSpec]) -> list[Kind] | None:
     """The kinds of arguments, if all are contiguous arrays of known sizes."""
     kinds: list[Kind] = []
     for spec in specs:
-        if not isinstance(spec, TensorSpec) or spec.strides is not None:
+        if not isinstance(spec, TensorSpec) or spec.strides is not None or has_bits([spec]):
             return None
         sizes = tuple(size for size in spec.shape if isinstance(size, int))
         if len(sizes) < len(spec.shape):

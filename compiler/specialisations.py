@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import NotCompilable
 from tensorscript.base.source import Span
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
@@ -153,6 +154,12 @@ def _parts(spec: ArgumentSpec) -> Sequence[ArgumentSpec]:
         case DictSpec(items) | ObjectSpec(_, items):
             return [part for _, part in items]
     return ()
+
+
+def has_bits(specs: Sequence[ArgumentSpec]) -> bool:
+    """Whether a tensor of bfloat16 is among the arguments: to a builtin its array is one of uint16,
+    as NumPy has no other."""
+    return any(isinstance(spec, TensorSpec) and spec.dtype is bfloat16 for spec in specs)
 
 
 def has_lists(specs: Sequence[ArgumentSpec]) -> bool:

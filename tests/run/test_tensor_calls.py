@@ -63,6 +63,8 @@ def test_what_arrays_do_not_tell() -> None:
     for _ in range(2):
         assert call(halves).dtype is ts.bfloat16
         assert call(halves).tolist() == [2.0, 4.0, 6.0]
+    assert type(call) is not CompiledFunction  # a builtin answered
+    assert call(bits.numpy()).tolist() == [2, 4, 6]
     numbers = ts.tensor([1 + 1j, 2 - 1j])
     assert call(numbers).tolist() == call(numbers).tolist() == [2 + 2j, 4 - 2j]
     for _ in range(2):
