@@ -6,6 +6,7 @@ A `Target` is a frozen value; `key` is stable text for cache keys. `host()` desc
 
 from __future__ import annotations
 
+import ctypes
 import platform
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,7 @@ from typing import Literal
 
 import llvmlite.binding as llvm
 
-from tensorscript.base.dtypes import DType, bfloat16, int16, uint8
+from tensorscript.base.dtypes import DType, bfloat16, int8, int16, uint8
 from tensorscript.base.errors import UserError
 
 from .processors import check_processor
@@ -30,12 +31,11 @@ _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _SHARE = 16 << 20
 """Bytes of the last cache that a processor may count on: AMD's complexes hold 4 to 16 for each."""
 _SHARE_OF_MESH = 6 << 20
-_MESHES = frozenset((
-    "skylake-avx512", "cascadelake", "cooperlake", "icelake-server", "sapphirerapids",
-    "emeraldrapids", "graniterapids", "graniterapids-d",
-))  # fmt: skip
+_TILES = frozenset(("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"))
+_MESHES = _TILES | {"skylake-avx512", "cascadelake", "cooperlake", "icelake-server"}
 """Processors whose last cache is slices of 1.4 to 5.4 MB, one for each core, on a mesh: one core
 reads it hardly faster than memory (`docs/performance.md`, "On an Intel Emerald Rapids")."""
+ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA = 158, 0x1023, 18
 ARCHES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 _ARITHMETIC = frozenset((
@@ -124,6 +124,20 @@ class Target:
         """Those of integers: what multiplies bfloat16 takes subnormal numbers for 0."""
         return frozenset(d for d in self.groups if not d.is_floating_point)
 
+    @property
+    def tiles(self) -> frozenset[DType]:
+        """Dtypes that a matrix unit multiplies by tiles of 16 rows of 64 bytes (Intel's AMX): int8
+        stands for bytes of either sign."""
+        if not self.triple.startswith("x86_64") or not self.is_linux:
+            return frozenset()
+        found = (("amx-bf16", bfloat16), ("amx-int8", int8))
+        return frozenset(dtype for feature, dtype in found if self._has(feature, _TILES))
+
+    @property
+    def exact_tiles(self) -> frozenset[DType]:
+        """Those of integers, as `exact_groups`."""
+        return frozenset(d for d in self.tiles if not d.is_floating_point)
+
     def _has(self, feature: str, cpus: frozenset[str]) -> bool:
         """The feature is named, or promised by the name of one of `cpus`."""
         if self.features:
@@ -180,11 +194,11 @@ def _vector_bytes(triple: str, features: dict[str, bool]) -> int:
     return 32 if features.get("avx2") else 16
 
 
-def last_cache(folder: Path = _CACHES, cpu: str = "") -> int:
+def last_cache(folder: Path = _CACHES, on_mesh: bool = False) -> int:
     """Bytes that this machine's processors may expect of its largest cache, as Linux tells it
     ("32768K", shared by "0-7,16-23"). A virtual machine of few processors is shown all of a cache
     that its host's other tenants fill as well: no more counts than `_SHARE` for each processor."""
-    share = _SHARE_OF_MESH if cpu in _MESHES else _SHARE
+    share = _SHARE_OF_MESH if on_mesh else _SHARE
     sizes = [LAST_CACHE] if not folder.is_dir() else [0]
     for file in folder.glob("index*/size"):
         if size := _size(file):
@@ -223,27 +237,30 @@ def host() -> Target:
     initialize()
     triple = llvm.get_process_triple()
     found = llvm.get_host_cpu_features()
-    width = _vector_bytes(triple, dict(found))
-    name, features = llvm.get_host_cpu_name(), found.flatten()
-    last, first = last_cache(cpu=name), first_cache()
+    name, has_tiles = llvm.get_host_cpu_name(), bool(found.get("amx-tile"))
+    # A virtual machine may tell another model than its host's, but not other features.
+    last, first = last_cache(on_mesh=name in _MESHES or has_tiles), first_cache()
+    if has_tiles and not _grants_tiles():
+        found.update({feature: False for feature in found if feature.startswith("amx-")})
+    width, features = _vector_bytes(triple, dict(found)), found.flatten()
     return Target("cpu", triple, name, features, width, last_cache=last, first_cache=first)
 
 
 # What a processor name alone promises; any other is taken at its architecture's baseline.
 _CPU_WIDTHS = {
     "x86-64-v4": 64, "skylake-avx512": 64, "cascadelake": 64, "cooperlake": 64,
-    "icelake-server": 64, "sapphirerapids": 64, "znver4": 64, "znver5": 64,
+    "icelake-server": 64, "sapphirerapids": 64, "emeraldrapids": 64, "graniterapids": 64,
+    "graniterapids-d": 64, "znver4": 64, "znver5": 64,
     "x86-64-v3": 32, "haswell": 32, "skylake": 32, "alderlake": 32,
     "znver1": 32, "znver2": 32, "znver3": 32,
 }  # fmt: skip
 
 
 _HALVING = frozenset(("znver4",))
-_PAIRS_OF_BFLOAT16 = frozenset(("cooperlake", "sapphirerapids", "znver4", "znver5"))
-_BYTES_OF_TWO = frozenset(
-    ("cannonlake", "icelake-client", "icelake-server", "tigerlake", "rocketlake", "sapphirerapids",
-     "emeraldrapids", "graniterapids", "znver4", "znver5")
-)  # fmt: skip
+_PAIRS_OF_BFLOAT16 = _TILES | {"cooperlake", "znver4", "znver5"}
+_BYTES_OF_TWO = _TILES | {
+    "cannonlake", "icelake-client", "icelake-server", "tigerlake", "rocketlake", "znver4", "znver5",
+}  # fmt: skip
 _QUADS_OF_BYTES = _PAIRS_OF_BFLOAT16 | {"cascadelake", "icelake-server"}
 _QUADS_OF_BYTES_AVX = frozenset(("alderlake",))
 
@@ -295,6 +312,15 @@ def new_machine(target: Target, position_independent: bool, level: int) -> llvm.
         reloc="pic" if position_independent else "default",
         codemodel="default" if position_independent else "jitdefault",
     )
+
+
+def _grants_tiles() -> bool:
+    """Ask Linux for the registers of AMX, which a process has to before it uses them
+    (Documentation/arch/x86/xstate.rst)."""
+    if not is_linux():
+        return False
+    libc = ctypes.CDLL(None)
+    return int(libc.syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA)) == 0
 
 
 def is_linux() -> bool:

@@ -14,18 +14,18 @@ from .deferred import deferred
 
 if TYPE_CHECKING:
     from tensorscript.lowering.schedules.candidates import candidate, rounds, variations
-    from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
     from tensorscript.lowering.schedules.prepack import constant_arguments
     from tensorscript.lowering.schedules.streamed import handed_out
 
     from .export import export_library, export_object
     from .making import Maker
+    from .pipeline import cpu_parameters
 
 __all__ = [
-    "CPUParameters",
     "Maker",
     "candidate",
     "constant_arguments",
+    "cpu_parameters",
     "export_library",
     "export_object",
     "handed_out",
@@ -38,7 +38,7 @@ _HOMES = {
     "Maker": f"{_OWN}.making",
     **dict.fromkeys(("export_library", "export_object"), f"{_OWN}.export"),
     **dict.fromkeys(("candidate", "rounds", "variations"), f"{_SCHEDULES}.candidates"),
-    "CPUParameters": f"{_SCHEDULES}.cpu_vectors",
+    "cpu_parameters": f"{_OWN}.pipeline",
     "constant_arguments": f"{_SCHEDULES}.prepack",
     "handed_out": f"{_SCHEDULES}.streamed",
 }

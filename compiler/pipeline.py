@@ -11,6 +11,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
+from tensorscript.backends.target import Target
 from tensorscript.base.dtypes import int16
 from tensorscript.dialects.te.ops import FuncOp as LoopFunc
 from tensorscript.dialects.te.ops import functions as loop_functions
@@ -115,18 +116,25 @@ def _lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     return tg_to_te(module)
 
 
+def cpu_parameters(target: Target, options: CompileOptions) -> CPUParameters:
+    """What schedules for a CPU know of it."""
+    return CPUParameters(
+        target.vector_bytes,
+        last_cache=target.last_cache,
+        first_cache=target.first_cache,
+        groups=target.exact_groups if options.strict else target.groups,
+        tiles=target.exact_tiles if options.strict else target.tiles,
+        checked=options.verify,
+    )
+
+
 def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     target = targets.parse(options.target, options.cpu)
     apply_schedules(module, dict(options.schedules))
     if target.is_ptx:
         schedule_gpu(module)
     else:
-        groups = target.exact_groups if options.strict else target.groups
-        machine = CPUParameters(
-            target.vector_bytes, groups=groups, last_cache=target.last_cache,
-            first_cache=target.first_cache, checked=options.verify,
-        )  # fmt: skip
-        schedule_cpu(module, machine)
+        schedule_cpu(module, cpu_parameters(target, options))
     return module
 
 

@@ -19,9 +19,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
+from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te.ops import FuncOp, functions
 from tensorscript.dialects.te.schedule import Schedule, rows_of, schedule_of
+from tensorscript.eager.tensor import Tensor
 
 from . import late
 from .cache import DiskCache, cache_key, compiler_identity
@@ -96,17 +98,26 @@ def agree(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(agree, a, b))
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(agree(a[k], b[k]) for k in a)
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        if a.dtype is not b.dtype:
+            return False
+        if a.dtype is bfloat16:  # sums of float32 that are rounded, to another neighbour at most
+            return _within(a.float().numpy(), b.float().numpy(), 2.0**-7)
     left, right = np.asarray(a), np.asarray(b)
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
     if left.dtype.kind not in "fc":
         return bool(np.array_equal(left, right))
+    return _within(left, right, 256 * float(np.finfo(left.dtype).eps))
+
+
+def _within(left: np.ndarray, right: np.ndarray, share: float) -> bool:
+    """Numbers differ by no more than a share of the largest one."""
     finite = np.isfinite(left)
     if not np.array_equal(left[~finite], right[~finite], equal_nan=True):
         return False
     largest = float(np.max(np.abs(left[finite]), initial=0.0))
-    allowed = 256 * float(np.finfo(left.dtype).eps) * largest
-    return bool(np.all(np.abs(left[finite] - right[finite]) <= allowed))
+    return bool(np.all(np.abs(left[finite] - right[finite]) <= share * largest))
 
 
 class Store:
@@ -170,9 +181,7 @@ class Tuner:
         self._fixed = late.constant_arguments(self.module)
         self._handed_out = late.handed_out(self.module)
         target = targets.parse(self.options.target, self.options.cpu)
-        self._machine = late.CPUParameters(
-            target.vector_bytes, last_cache=target.last_cache, first_cache=target.first_cache
-        )
+        self._machine = late.cpu_parameters(target, self.options)
         self._start = self.clock()
 
     def run(self) -> list[Tuned]:

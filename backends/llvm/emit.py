@@ -61,6 +61,7 @@ from .emit_stmt import (
     emit_var,
 )
 from .emit_text import SIMPLIFY, Code, ModuleText, c_string
+from .emit_tiles import allocate_tiles, emit_matrix
 from .emit_types import ALIGN, Value, register_type
 from .half_registers import attributes
 from .math.library import closure_parts
@@ -70,6 +71,7 @@ LOOPS: dict[str, Callable[[Context, ForOp], None]] = {
     "serial": emit_serial,
     "unroll": emit_unrolled,
     "vector": emit_vector,
+    "matrix": emit_matrix,
     "parallel": emit_parallel,
 }
 
@@ -78,8 +80,14 @@ def _emit_for(context: Context, op: Operation) -> None:
     emit_for(context, op, LOOPS)
 
 
+def _emit_alloc(context: Context, op: Operation) -> None:
+    assert isinstance(op, AllocOp)
+    if not allocate_tiles(context, op):
+        emit_alloc(context, op)
+
+
 STATEMENTS: dict[type[Operation], Row] = {
-    AllocOp: emit_alloc,
+    AllocOp: _emit_alloc,
     ForOp: _emit_for,
     WhileOp: emit_while,
     IfOp: emit_if,
@@ -117,8 +125,10 @@ def emit_module(
     """
     options = options or EmitOptions()
     groups = target.exact_groups if options.strict else target.groups
+    tiles = target.exact_tiles if options.strict else target.tiles
     options = replace(
-        options, groups=groups, lanes=target.vector_bytes // 4, picks_bytes=target.picks_bytes,
+        options, groups=groups, tiles=tiles, lanes=target.vector_bytes // 4,
+        picks_bytes=target.picks_bytes,
         halves_registers=target.halves_registers,
     )  # fmt: skip
     text = ModuleText()

@@ -37,7 +37,7 @@ def emit_alloc(context: Context, op: Operation) -> None:
     buffer, scope = op.buffer, op.scope.data
     size = mul(context.resolve(byte_count(buffer)), const(context.width))
     again = ""
-    if scope in ("reg", "stack") and size.is_const and _fits(scope, size):
+    if scope in ("reg", "stack", "tile") and size.is_const and _fits(scope, size):
         pointer = frame_buffer(context, buffer)
     elif scope == "arena" and op.offset is not None and context.vector is None:
         offset = evaluate_scalar(context, op.offset, "an offset")
@@ -67,7 +67,7 @@ def _is_small(scope: str, size: Expr) -> bool:
 
 
 def _fits(scope: str, size: Expr) -> bool:
-    return scope == "reg" or int(str(size.value)) <= STACK_LIMIT
+    return scope != "stack" or int(str(size.value)) <= STACK_LIMIT
 
 
 def frame_buffer(context: Context, buffer: Buffer) -> str:

@@ -17,9 +17,14 @@ def from_memory(code: Code, dtype: DType, lanes: int, text: str, own: bool = Fal
     if dtype is bool_:
         zero = "0" if lanes == 1 else "zeroinitializer"
         return code.let(f"icmp ne {stored} {text}, {zero}")
-    if dtype is float16:
-        return code.let(f"fpext {stored} {text} to {register_type(dtype, lanes)}")
-    return _bfloat_to_float(code, lanes, text) if dtype is bfloat16 else text
+    if not is_half(dtype):
+        return text
+    if dtype is bfloat16:
+        made = _bfloat_to_float(code, lanes, text)
+    else:
+        made = code.let(f"fpext {stored} {text} to {register_type(dtype, lanes)}")
+    code.halves[made] = text
+    return made
 
 
 def to_memory(code: Code, dtype: DType, lanes: int, text: str) -> str:
@@ -27,6 +32,8 @@ def to_memory(code: Code, dtype: DType, lanes: int, text: str) -> str:
     stored, kind = vector_of(memory_type(dtype), lanes), register_type(dtype, lanes)
     if dtype is bool_:
         return code.let(f"zext {kind} {text} to {stored}")
+    if is_half(dtype) and (loaded := code.halves.get(text)) is not None:
+        return loaded  # a copy
     if dtype is float16:
         return code.let(f"fptrunc {kind} {text} to {stored}")
     if dtype is bfloat16:

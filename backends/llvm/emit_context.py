@@ -31,6 +31,7 @@ class EmitOptions:
         block: where the large te.constants lie, else.
         groups: dtypes of which the target adds products of all in 32 bits in one instruction.
         lanes: 32-bit lanes of the target's vectors.
+        tiles: dtypes that the target's matrix unit multiplies.
         picks_bytes: bytes of two vectors are gathered by one instruction.
         halves_registers: the target's units take its widest registers in two halves.
         timed: kernels whose calls are counted and timed (`emit_clock.py`).
@@ -41,6 +42,7 @@ class EmitOptions:
     block: Block | None = None
     groups: frozenset[DType] = frozenset()
     lanes: int = 4
+    tiles: frozenset[DType] = frozenset()
     picks_bytes: bool = False
     halves_registers: bool = False
     timed: tuple[str, ...] = ()
@@ -66,6 +68,7 @@ class Context:
         arena: the block that holds planned allocations.
         frame: the ring of the lists of this call.
         streams: something was written past the caches.
+        tiles: buffers in registers of the matrix unit, with the rows and columns of tiles.
         callees: parameters of the module's functions.
         symbols: their LLVM names where these differ.
         gpu: one thread of a GPU; `launch` has the extents of its grid and block.
@@ -89,6 +92,7 @@ class Context:
     arena: str = ""
     frame: str = ""
     streams: bool = False
+    tiles: dict[str, tuple[int, int]] = field(default_factory=dict)
     callees: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)
     symbols: Mapping[str, str] = field(default_factory=dict)
     outlined: int = 0
@@ -116,6 +120,8 @@ class Context:
     def place(self, buffer: str) -> Place:
         if (found := self.scope.places.get(buffer)) is None:
             raise InternalError(f"@{self.name}: unknown buffer {buffer}", STAGE)
+        if buffer in self.tiles:
+            raise self.refuse(f"only matrix loops reach {buffer} in registers of the matrix unit")
         return found
 
     def varies(self, e: Expr) -> bool:

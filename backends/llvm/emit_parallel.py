@@ -153,6 +153,8 @@ def finish(context: Context) -> None:
     code = context.code
     code.start("exit")
     release(context, context.heap)
+    if context.tiles:  # what is not in use need not be kept when threads change
+        code.call("void", "llvm.x86.tilerelease", [])
     if context.streams:
         code.do("fence seq_cst")
     if context.frame:

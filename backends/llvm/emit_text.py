@@ -104,12 +104,14 @@ class Code:
     scalar-replacement pass looks for them.
 
     Attributes:
+        halves: floats that were loaded as half types, with the register of what lay in memory.
         widened: floats that were made wider, with their narrower type and register.
     """
 
     def __init__(self, module: ModuleText) -> None:
         self.module = module
         self.block = "entry"
+        self.halves: dict[str, str] = {}
         self.widened: dict[str, tuple[str, str]] = {}
         self._allocas: list[str] = []
         self._lines: list[str] = []

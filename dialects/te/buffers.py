@@ -24,9 +24,10 @@ from .expr import Expr, as_expr, const, mul
 from .expr_parse import parse
 from .expr_text import text
 
-SCOPES = ("param", "stack", "reg", "arena", "const", "shared", "global")
+SCOPES = ("param", "stack", "reg", "tile", "arena", "const", "shared", "global")
 """Where an allocated buffer lives: the caller's memory; this frame; registers (small, constant
-indices after unrolling); the planned arena of a call; read-only data; a GPU block; GPU memory."""
+indices after unrolling); those of a matrix unit, which only matrix loops touch; the planned arena
+of a call; read-only data; a GPU block; GPU memory."""
 
 LINE = 64
 """Bytes of a cache line."""

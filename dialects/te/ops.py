@@ -24,7 +24,9 @@ te.constant @w: f32[10, 64] = "hex"      module level: data of a buffer that any
 ```
 
 Loop kinds: serial; parallel (iterations independent, run by the thread pool); vector (constant
-extent: all lanes in lock step); unroll (constant extent); bx by bz tx ty tz (GPU grid and block).
+extent: all lanes in lock step); unroll (constant extent); matrix (constant extents: a nest of these
+fills, empties or adds a product to a buffer of scope tile at once, where the processor has a matrix
+unit, and runs one after the other elsewhere); bx by bz tx ty tz (GPU grid and block).
 A loop marked `reduce` carries te.update statements whose order over its iterations does not matter.
 
 Sub-levels: *logical* (what tg lowers to: all loops serial, each element stored once, reductions as

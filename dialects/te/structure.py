@@ -30,7 +30,9 @@ from .expr_parse import parse
 from .expr_text import text
 from .syntax import HeadOp, match_head
 
-LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bx", "by", "bz", "tx", "ty", "tz")
+LOOP_KINDS = (
+    "serial", "parallel", "vector", "unroll", "matrix", "bx", "by", "bz", "tx", "ty", "tz",
+)  # fmt: skip
 ROLES = ("kernel", "host")
 LEVELS = ("logical", "scheduled", "flat")
 
@@ -212,7 +214,7 @@ class ForOp(HeadOp):
     def verify_(self) -> None:
         if self.kind.data not in LOOP_KINDS:
             raise VerifyException(f"unknown loop kind {self.kind.data}")
-        if self.kind.data in ("vector", "unroll") and not self.extent.is_const:
+        if self.kind.data in ("vector", "unroll", "matrix") and not self.extent.is_const:
             raise VerifyException(f"a {self.kind.data} loop needs a constant extent")
         around = self.parent_op()
         while around is not None:

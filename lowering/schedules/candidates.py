@@ -27,9 +27,10 @@ from .attention_tile import AttentionBlocking, attention_blocking
 from .contraction_plan import blocking_for
 from .contraction_shape import Product, made_of, product_of
 from .contraction_tile import Blocking
+from .contraction_tiles import tiles_blocking
 from .convolution import Convolution, as_convolution, convolution_step
 from .convolution_nest import ConvolutionBlocking
-from .cpu import schedule_kernel
+from .cpu import UNIT_KERNELS, product_kernel, schedule_kernel
 from .cpu_vectors import CPUParameters
 from .tensorize import KERNELS
 
@@ -42,6 +43,10 @@ TILES = {
     16: ((6, 2), (4, 2), (4, 3)),
 }
 """By vector bytes: rows, and vectors of columns, of register tiles that fit the registers."""
+UNIT_TILES = ((32, 32), (16, 64), (64, 16), (48, 16), (16, 48), (16, 32), (32, 16), (16, 16))
+"""Rows and columns in the registers of a matrix unit."""
+UNIT_DEPTHS = (64, 128, 256, 512)
+"""Groups of a block of the depth there."""
 DEPTHS = (128, 256, 512, 1024)
 PANELS = (1, 2, 4, 8, 16, 32)
 OUTPUT_ROWS = (1, 2, 4, 7, 8, 14, 16, 28, 32, 56)
@@ -116,8 +121,16 @@ def _blockings(func: FuncOp, best: CPUParameters) -> Blockings | None:
 
 
 def _of_product(product: Product, buffers: dict[str, Buffer], best: CPUParameters) -> Blockings:
-    own = blocking_for(product, buffers, best.vector_bytes)
+    kernel, _ = product_kernel(product, buffers, replace(best, blocking=None))
+    of_tiles = kernel in UNIT_KERNELS
+    own = tiles_blocking(product) if of_tiles else blocking_for(product, buffers, best.vector_bytes)
     now = best.blocking if isinstance(best.blocking, Blocking) else own
+    if of_tiles:
+        return [
+            [replace(now, rows=r, columns=c) for r, c in UNIT_TILES],
+            [replace(now, depth=depth) for depth in UNIT_DEPTHS],
+            [replace(now, panels=panels) for panels in PANELS],
+        ]
     return [
         [replace(now, rows=r, columns=v * now.lanes) for r, v in TILES.get(best.vector_bytes, ())],
         [replace(now, depth=depth) for depth in DEPTHS],

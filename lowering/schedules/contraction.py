@@ -83,8 +83,12 @@ LEAST_SHARED_PACKING = 1 << 16
 class BlockedProduct:
     """Writes the blocked nest of one product."""
 
-    reads_plainly = True
-    """A tile takes factors as they lie in memory."""
+    depth_step = DEPTH_STEP
+    """Blocks of the depth are whole ones of so many steps."""
+    rows_kind = "unroll"
+    """How the rows of a tile are gone over."""
+    most_tasks = TASKS
+    """Tasks that a product is cut into for the threads, if it is."""
 
     def __init__(
         self, func: FuncOp, product: Product, blocking: Blocking, dtype: DType, whole: bool
@@ -97,7 +101,7 @@ class BlockedProduct:
         # A size that the program finds may be 0: one block of nothing still stores the sums.
         depth = self.k if self.k.is_const else binary("max", self.k, 1)
         blocks = ceil_div(depth, blocking.depth)
-        self.depth_block = ceil_div(ceil_div(depth, blocks), DEPTH_STEP) * DEPTH_STEP
+        self.depth_block = ceil_div(ceil_div(depth, blocks), self.depth_step) * self.depth_step
         self.depth_blocks = ceil_div(depth, self.depth_block)
         self.single = self.depth_blocks.is_int(1)
         self.panels_n = ceil_div(self.n, tile.columns)
@@ -109,8 +113,8 @@ class BlockedProduct:
         self.columns = ColumnPacker(
             product.y, product.columns, product.depth, self.buffers, dtype, tile
         )
-        shared = repays_threads(self.m, self.n, self.k) and not takes_threads(product.batch)
-        self.tasks = TASKS if shared else 1
+        shared = self._repays_threads() and not takes_threads(product.batch)
+        self.tasks = self.most_tasks if shared else 1
         self.plan = self._plan(whole)
         self.blocks = const(self.plan.blocks) if self.plan.blocks else self._unknown_blocks()
         self.chunks = self.plan.chunks
@@ -130,24 +134,29 @@ class BlockedProduct:
         tiles: list[Expr | int] = [self.panels_m, self.panels_n, tile.rows, tile.columns]
         self.sums = make_buffer("sums", dtype, tiles)
 
+    def _repays_threads(self) -> bool:
+        return repays_threads(self.m, self.n, self.k)
+
     def _plan(self, whole: bool) -> Plan:
-        numbers = [known(e) for e in (self.m, self.n, self.k)]
-        rows, columns, depth = (n or 0 for n in numbers)
-        if not all(numbers):
+        if not all(known(e) for e in (self.m, self.n, self.k)):
             return Plan(None, 1, "before" if self.x_hoisted else "task", "before")
-        plain = frozenset[str]()
-        if self.reads_plainly:
-            steps, panels = known(self.depth_block) or 0, known(self.panels_m) or 0
-            plain = plain_factors(self.p, self.buffers, self.tile, steps, panels)
+        return best_plan(self._sizes(whole))
+
+    def _sizes(self, whole: bool) -> Sizes:
+        rows, columns, depth = (known(e) or 0 for e in (self.m, self.n, self.k))
         shared = {"x": self.x_hoisted, "y": self.y_hoisted or whole}
         free = frozenset(name for name in shared if shared[name])
         kept = 0 if self.single else self.dtype.itemsize
-        sizes = Sizes(
+        return Sizes(
             rows, columns, depth, self.tile, self.blocking.panels, self.tasks, kept,
-            plain, scattered_cost(self.p, self.buffers), free,
+            self._plain(), scattered_cost(self.p, self.buffers), free,
             frozenset([] if self.columns.is_even else ["y"]),
         )  # fmt: skip
-        return best_plan(sizes)
+
+    def _plain(self) -> frozenset[str]:
+        """The factors that a tile can take as they lie in memory."""
+        steps, panels = known(self.depth_block) or 0, known(self.panels_m) or 0
+        return plain_factors(self.p, self.buffers, self.tile, steps, panels)
 
     def _unknown_blocks(self) -> Expr:
         block = binary("max", ceil_div(self.panels_m, TASKS), 1)
@@ -183,6 +192,10 @@ class BlockedProduct:
     def first_k(self) -> Expr:
         """Of the block of the depth."""
         return var("kb") * self.depth_block
+
+    def task_storage(self) -> list[Operation]:
+        """What a task keeps for all of its tiles."""
+        return []
 
     def y_for_all(self) -> list[Operation]:
         """What all tasks read of Y."""
@@ -253,9 +266,9 @@ class BlockedProduct:
         return self._side(self.plan.y, var("jq") * self.tile.columns, self.n, self.tile.columns)
 
     def _over_tile(self, suffix: str, body: list[Operation]) -> Operation:
-        """Loop over the tile, rows unrolled and columns as vectors."""
+        """Loop over the tile, columns as vectors."""
         columns = ForOp("j" + suffix, self.tile.columns, body, "vector")
-        return ForOp("i" + suffix, self.tile.rows, [columns], "unroll")
+        return ForOp("i" + suffix, self.tile.rows, [columns], self.rows_kind)
 
     def _store_tile(self) -> Operation:
         """The sums go through the epilogue, those beyond the matrix left out."""
@@ -268,7 +281,7 @@ class BlockedProduct:
         rows: list[Operation] = [ForOp("j4t", self.tile.columns, inner, "vector")]
         if not divides(self.m, self.tile.rows):
             rows = [IfOp(row < self.m if first_row is None else row >= first_row, rows)]
-        return ForOp("i4t", self.tile.rows, rows, "unroll")
+        return ForOp("i4t", self.tile.rows, rows, self.rows_kind)
 
     def micro_kernel(self) -> list[Operation]:
         tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
@@ -381,13 +394,17 @@ class BlockedProduct:
         """Where the sums of a tile are kept: the tiles one after the other."""
         return [self.first_panel + var("iq"), var("jq"), var("i" + suffix), var("j" + suffix)]
 
-    def _results(self, row: Expr, column: Expr) -> list[Operation]:
+    def total(self) -> Expr:
+        """An element of the whole sum, behind the last block of the depth."""
         total = load("tile", [var("i4t"), var("j4t")], self.dtype)
-        if not self.single:
-            added = load("sums", self._sum_place("4t"), self.dtype) + total
-            only = binary("eq", var("kb"), 0)  # of a depth that is not known, the last may be first
-            total = added if self.depth_blocks.is_const else select(only, total, added)
-        total = cast(total, self.p.target.value.dtype)
+        if self.single:
+            return total
+        added = load("sums", self._sum_place("4t"), self.dtype) + total
+        only = binary("eq", var("kb"), 0)  # of a depth that is not known, the last may be first
+        return added if self.depth_blocks.is_const else select(only, total, added)
+
+    def _results(self, row: Expr, column: Expr) -> list[Operation]:
+        total = cast(self.total(), self.p.target.value.dtype)
         spots = Spots(self.buffers, ((self.p.rows, row), (self.p.columns, column)))
         target = self.p.target
         if not self.p.epilogue:
@@ -411,7 +428,7 @@ class BlockedProduct:
         count = part(self.chunk + 1, panels, chunks) - start
         tiles = ForOp("iq", self.panels_here(), self.micro_kernel())
         xp = AllocOp(self.xp, "stack")
-        task: list[Operation] = []
+        task = self.task_storage()
         block: list[Operation] = []
         sweep: list[Operation] = [tiles]
         before: list[Operation] = []

@@ -27,6 +27,7 @@ class GroupPacker:
     Attributes:
         factor: its value, at the variables of `along` (the columns) and `depth`.
         count: numbers of a group.
+        step: steps of the depth that panels are padded to a multiple of.
         by_squares: it is memory that runs along the depth.
     """
 
@@ -37,6 +38,7 @@ class GroupPacker:
     tile: Tile
     count: int
     by_squares: bool
+    step: int
 
     def value(self, column: Expr, k: Expr) -> Expr:
         """A number, 0 beyond the last column."""
@@ -56,14 +58,14 @@ class GroupPacker:
         columns, place = self.tile.columns, (name, slot, panel, first)
         size = known(self.along.size)
         if not self.by_squares or size is None:
-            return [self._groups(place, depth, const(0), "")]
+            return [self.groups(place, const(0), self.padded(depth))]
         whole = self._squares(place, depth, columns)
         if size % columns == 0:
             return whole
         zero = const(0, self.factor.dtype)
         clear = StoreOp(name, [slot, var("kz"), var("jz"), var("uz")], zero)
         lanes = ForOp("jz", columns, [ForOp("uz", self.count, [clear], "vector")], "vector")
-        zeros = ForOp("kz", ceil_div(depth, self.count), [lanes])
+        zeros = ForOp("kz", self.padded(depth), [lanes])
         rest = self._squares(place, depth, size % columns)
         return [IfOp((panel + 1) * columns <= size, whole, [zeros, *rest])]
 
@@ -84,22 +86,27 @@ class GroupPacker:
         groups, side = depth // self.count, self.tile.lanes
         out = by_squares(copy, groups, columns, side, f"g{suffix}")
         if known(depth) is None:
-            out.append(self._groups(place, depth, groups // side * side, suffix))
-        elif not divides(depth, self.count):
-            out.append(self._groups(place, depth, groups, suffix))
+            out.append(self.groups(place, groups // side * side, self.padded(depth), suffix))
+        elif not divides(depth, self.step):
+            out.append(self.groups(place, groups, self.padded(depth), suffix))
         return out
 
-    def _groups(
-        self, place: tuple[str, Expr, Expr, Expr], depth: Expr, start: Expr, suffix: str
+    def groups(
+        self, place: tuple[str, Expr, Expr, Expr], start: Expr, end: Expr, suffix: str = ""
     ) -> Operation:
-        """Group by group from one on, all columns of a panel."""
+        """Group by group from one to another, all columns of a panel. `place` is the buffer, the
+        slot in it, the panel and the step of the depth that it begins with."""
         name, slot, panel, first = place
         group, lane, number = (var(f"{letters}{suffix}") for letters in ("kp", "jv", "ku"))
         k = first + group * self.count + number
         value = self.value(panel * self.tile.columns + lane, k)
-        if not divides(self.depth.size, self.count):
+        if not divides(self.depth.size, self.step):
             value = select(k < self.depth.size, value, const(0, value.dtype))
         store = StoreOp(name, [slot, group, lane, number], value)
         numbers = ForOp(f"ku{suffix}", self.count, [store], "vector")
         lanes = ForOp(f"jv{suffix}", self.tile.columns, [numbers], "vector")
-        return ForOp(f"kp{suffix}", ceil_div(depth, self.count) - start, [lanes], start=start)
+        return ForOp(f"kp{suffix}", end - start, [lanes], start=start)
+
+    def padded(self, depth: Expr) -> Expr:
+        """Groups of a panel of so many steps."""
+        return ceil_div(depth, self.step) * (self.step // self.count)

@@ -39,10 +39,10 @@ from tensorscript.dialects.te.rewriting import loads, replaced, substitute, walk
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
-from .contraction import BlockedProduct
+from .contraction import STRIP, BlockedProduct
 from .contraction_group_columns import GroupPacker
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, made_of, memory_of, product_of
-from .contraction_tile import Blocking, ceil_div
+from .contraction_tile import Blocking, ceil_div, divides
 
 _PAIRS = {bfloat16: bfloat16, **dict.fromkeys((int8, uint8, int16), int16)}
 _QUADS = {int8: int8, uint8: uint8}
@@ -104,23 +104,29 @@ def _of_two_signs(x: Expr, y: Expr) -> tuple[Expr, int]:
     return (moved, -TOP_BIT) if x.dtype is int8 else (cast(moved, int8), TOP_BIT)
 
 
-def grouped_product(func: FuncOp, count: int) -> GroupedProduct | None:
+def grouped_product(func: FuncOp, count: int, any_signs: bool = False) -> GroupedProduct | None:
     """The product that a function computes, in groups of `count` (2 or 4) steps of the depth; None
     if it has another form."""
     product = product_of(func)
-    return None if product is None else as_groups(product, count, all_buffers(func))
+    return None if product is None else as_groups(product, count, all_buffers(func), any_signs)
 
 
-def as_groups(p: Product, count: int, buffers: Mapping[str, Buffer]) -> GroupedProduct | None:
-    """A product of known depth in groups; None if no instruction takes so many of its factors."""
+def as_groups(
+    p: Product, count: int, buffers: Mapping[str, Buffer], any_signs: bool = False
+) -> GroupedProduct | None:
+    """A product of known depth in groups; None if no instruction takes so many of its factors.
+
+    Args:
+        any_signs: both bytes of a product may have a sign, or neither; else it is one of them.
+    """
     sums = SUM_DTYPES[p.target.value.dtype]
     x, y = _packed(p.x, sums, count), _packed(p.y, sums, count)
     if x is None or y is None or known(p.depth.size) is None:
         return None
     start = 0
-    if count == 4:
+    if count == 4 and not any_signs:
         x, start = _of_two_signs(x, y)
-    elif x.dtype is not y.dtype:
+    elif x.dtype is not y.dtype and not any_signs:
         return None
     windows = len(p.depth.names) > 1
     if windows:
@@ -167,10 +173,8 @@ def _chosen(e: Expr, guard: Expr, side: int) -> Expr:
     return replaced(e, guard, guard.args[side])
 
 
-class _Groups(BlockedProduct):
+class GroupsProduct(BlockedProduct):
     """Writes the blocked nest of one product of groups, of known depth."""
-
-    reads_plainly = False
 
     def __init__(
         self, func: FuncOp, form: GroupedProduct, blocking: Blocking, dtype: DType, whole: bool
@@ -180,36 +184,59 @@ class _Groups(BlockedProduct):
         most = known(form.product.depth.size) or 0
         steps = most if form.windows else blocking.depth * form.count
         blocking = replace(blocking, depth=steps)
+        self.form = form
         super().__init__(func, form.product, blocking, dtype, whole)
         tile = self.tile
-        self.form, self.count = form, form.count
         panels, depth, _ = self.xp.shape
         pad = PAD // form.x.dtype.itemsize
         stride = ceil_div(depth, pad) * pad + pad
         self.xp = make_buffer("xp", form.x.dtype, [panels, tile.rows, stride])
         kept, depth, _ = self.yp.shape
-        groups = ceil_div(depth, self.count)
+        groups = ceil_div(depth, self.step) * (self.step // self.count)
         self.yp = make_buffer("yp", form.y.dtype, [kept, groups, tile.columns, self.count])
         self.starts = make_buffer("starts", dtype, [kept, tile.columns])
+
+    def _plain(self) -> frozenset[str]:
+        return frozenset()
 
     def _at(self, e: Expr, axis: Axis, index: Expr, k: Expr) -> Expr:
         return Spots(self.buffers, ((axis, index), (self.p.depth, k))).expression(e)
 
     @property
-    def is_padded(self) -> bool:
-        """The last group has fewer numbers; 0 are the others."""
-        return (known(self.k) or 0) % self.count != 0
+    def count(self) -> int:
+        """Numbers of a group."""
+        return self.form.count
 
     @property
-    def groups(self) -> Expr:
+    def step(self) -> int:
+        """Numbers of the depth that a tile takes at a time."""
+        return self.count
+
+    @property
+    def is_padded(self) -> bool:
+        """The last step has fewer numbers; 0 are the others."""
+        return (known(self.k) or 0) % self.step != 0
+
+    @property
+    def turns(self) -> Expr:
         """Steps of a tile over a block of the depth."""
-        return ceil_div(self.depth_extent(), self.count)
+        return ceil_div(self.depth_extent(), self.step)
 
     # --- columns
 
     def pack_all_y(self) -> Operation:
-        panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
-        return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
+        packer, panel = self.group_packer, var("jp")
+        if self.form.across:
+            squares = self.pack_panel(panel, panel, const(0), self.k)
+            return self.shared_packing("jp", self.panels_n, squares, self.n, 2)
+        # Some groups of every panel after the other: what they lie in is read on and on.
+        start, groups = var("strip") * STRIP, packer.padded(self.k)
+        end = start + STRIP
+        if not divides(groups, STRIP):
+            end = binary("min", end, groups)
+        strip = packer.groups(("yp", panel, panel, const(0)), start, end)
+        panels = ForOp("jp", self.panels_n, [strip])
+        return self.shared_packing("strip", ceil_div(groups, STRIP), [panels], self.n, 2)
 
     def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         return self.group_packer.panel("yp", slot, panel, first, depth)
@@ -219,8 +246,9 @@ class _Groups(BlockedProduct):
         """Of the columns."""
         p, form = self.p, self.form
         return GroupPacker(
-            form.y, p.columns, p.depth, self.buffers, self.tile, self.count, form.by_squares
-        )
+            form.y, p.columns, p.depth, self.buffers, self.tile, self.count, form.by_squares,
+            self.step,
+        )  # fmt: skip
 
     def y_for_all(self) -> list[Operation]:
         packing = super().y_for_all()
@@ -268,10 +296,15 @@ class _Groups(BlockedProduct):
             return start
         return select(binary("eq", var("kb"), 0), start, none)
 
+    @property
+    def first_group(self) -> Expr:
+        """Of a block of the depth, in what is packed of the columns."""
+        return self.first_k // self.count if self.plan.y == "before" else const(0)
+
     def packed_column(self, slot: Expr, column: Expr, number: int = 0) -> Expr:
         """One number of a group."""
-        group = var("kt") + (self.first_k // self.count if self.plan.y == "before" else const(0))
-        return load("yp", [slot, group, column, const(number)], self.form.y.dtype)
+        place = [slot, self.first_group + var("kt"), column, const(number)]
+        return load("yp", place, self.form.y.dtype)
 
     # --- rows
 
@@ -292,7 +325,7 @@ class _Groups(BlockedProduct):
         k = first + var("kw")
         value = self._at(self.form.x, self.p.rows, row, k)
         if self.is_padded:
-            depth = ceil_div(depth, self.count) * self.count
+            depth = ceil_div(depth, self.step) * self.step
             value = select(k < self.k, value, const(0, value.dtype))
         copy = ForOp("kw", depth, [StoreOp("xp", [slot, var("iw"), var("kw")], value)])
         lanes = self.count * self.tile.lanes
@@ -325,7 +358,7 @@ class _Groups(BlockedProduct):
         for number, (_, extent) in reversed(list(enumerate(taps))):
             pixel = [ForOp(f"kt{number}", extent, pixel)]
         body: list[Operation] = [*lets, *pixel]
-        rest = -(known(self.k) or 0) % self.count
+        rest = -(known(self.k) or 0) % self.step
         if rest:
             last = [slot, var("iw"), self.k + var("kz")]
             body.append(ForOp("kz", rest, [StoreOp("xp", last, const(0, self.form.x.dtype))]))
@@ -347,7 +380,7 @@ class _Groups(BlockedProduct):
             term = cast(a, self.dtype) * cast(b, self.dtype)
             total = term if total is None else total + term
         assert total is not None
-        return self.groups, total
+        return self.turns, total
 
 
 def product_of_groups(
@@ -359,4 +392,4 @@ def product_of_groups(
         whole: pack all columns before, even where every panel is used by one task only.
     """
     sums = SUM_DTYPES[form.product.target.value.dtype]
-    return _Groups(func, form, blocking, sums, whole).build()
+    return GroupsProduct(func, form, blocking, sums, whole).build()

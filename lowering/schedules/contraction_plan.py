@@ -42,32 +42,43 @@ LEAST_WORK = 1 << 15
 LEAST_PLAIN_WORK = 1 << 13
 """The same where nothing is packed, for rows that share what they read."""
 
-PACK = 0.4
-"""Of packing an element."""
-PACK_ROWS = 0.8
-"""Of packing an element of the rows, which is turned: lines of as many rows are waited for."""
-LEAVING = 0.4
-"""Of an element of the rows that is packed before the tasks, for it leaves the near caches."""
+
+@dataclass(frozen=True)
+class Costs:
+    """Of a way to multiply.
+
+    Attributes:
+        pack: an element.
+        pack_rows: an element of the rows; it is turned, and lines of as many rows are waited for.
+        leaving: of an element of the rows that is packed before the tasks, beside that, for it
+            leaves the near caches.
+        read: an element once more.
+        share: of an element that another thread has packed.
+        multiply: for an element of the output.
+        sums_bytes: of the sums that a task goes over in each depth block, so that they stay in the
+            second cache.
+    """
+
+    pack: float = 0.4
+    pack_rows: float = 0.8
+    leaving: float = 0.4
+    read: float = 0.05
+    share: float = 1.0
+    multiply: float = 1 / 16
+    sums_bytes: int = 5 << 17
+
+
 AWAY, READ_AWAY = 12 << 20, 1.0
 """Bytes of the rows that leave the last cache, too, if they are packed before the tasks, and what
 it then costs to read an element of them: more than turning it again."""
-READ = 0.05
-"""Of reading an element once more."""
 SCATTERED = 0.02
 """Of an element of a column panel that is read as it lies, for each row panel."""
 FAR_APART = 1 << 11, 0.05
 """The same where rows lie so many bytes apart, for each is in a page of its own."""
-SHARE = 1.0
-"""Of an element that another thread has packed."""
 BARRIER = 5000
 """Of threads that wait for each other, in all."""
-MULTIPLY = 1 / 16
-"""Of an element of the output."""
 UNEVEN = 0.25
 """How much of what blocks differ by remains where every thread has several of them."""
-SUMS_BYTES = 5 << 17
-"""Of the sums that a task goes over in each depth block, so that they stay in the L2 cache."""
-
 ELEMENT = 4
 """Bytes of an element, as in all of these costs."""
 
@@ -124,6 +135,7 @@ class Sizes:
         scattered: what that costs of columns, for each row panel.
         free: those whose packing before the tasks costs nothing, for it is done elsewhere.
         whole: those that cannot be packed in parts.
+        costs: of packing, reading and multiplying.
     """
 
     rows: int
@@ -137,6 +149,7 @@ class Sizes:
     scattered: float = SCATTERED
     free: frozenset[str] = frozenset()
     whole: frozenset[str] = frozenset()
+    costs: Costs = Costs()
 
     @property
     def row_panels(self) -> int:
@@ -165,7 +178,7 @@ def _least_chunks(sizes: Sizes, blocks: int) -> int:
     """Runs of columns, so that the sums of a task stay cached."""
     rows = -(-sizes.row_panels // blocks) * sizes.tile.rows
     sums = rows * sizes.columns * sizes.sum_bytes
-    return min(sizes.column_panels, max(1, -(-sums // SUMS_BYTES)))
+    return min(sizes.column_panels, max(1, -(-sums // sizes.costs.sums_bytes)))
 
 
 def _counts(least: int, most: int) -> list[int]:
@@ -178,7 +191,7 @@ def _cost(sizes: Sizes, block: int, chunk: int) -> tuple[float, Plan]:
     """Of so many blocks of rows and chunks of columns, with the plan."""
     x_cost, x = _packing("x", sizes, chunk, block)
     y_cost, y = _packing("y", sizes, block, chunk)
-    work = MULTIPLY * sizes.rows * sizes.columns
+    work = sizes.costs.multiply * sizes.rows * sizes.columns
     return x_cost + y_cost + work * _idle(sizes, block, chunk), Plan(block, chunk, x, y)
 
 
@@ -199,18 +212,21 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     """What a factor costs that `readers` tasks read each part of, and how it is packed; what other
     threads have packed is the less of it, the more `parts` the first half of the tasks leaves."""
     count = sizes.rows if factor == "x" else sizes.columns
-    again = READ * readers * count
+    again = sizes.costs.read * readers * count
     if factor in sizes.free:
         return again, "before"
     if factor in sizes.plain:
         scattered = sizes.scattered * sizes.row_panels if factor == "y" else 0.0
         plain = again + scattered * count
-        if plain <= PACK * count or factor == "x":
+        if plain <= sizes.costs.pack * count or factor == "x":
             return plain, "none"
     crossing = 0.0
     if sizes.tasks > 1:
-        crossing = SHARE * count / (parts if factor == "y" else 1) + BARRIER / sizes.depth
-    pack, leaving = (PACK_ROWS, LEAVING) if factor == "x" else (PACK, 0.0)
+        crossing = (
+            sizes.costs.share * count / (parts if factor == "y" else 1) + BARRIER / sizes.depth
+        )
+    costs = sizes.costs
+    pack, leaving = (costs.pack_rows, costs.leaving) if factor == "x" else (costs.pack, 0.0)
     if factor == "x" and sizes.rows * sizes.depth * ELEMENT >= AWAY:
         leaving += READ_AWAY * readers
     before, by_task = (pack + leaving) * count + crossing + again, pack * count * readers

@@ -40,6 +40,8 @@ from .contraction_dots import as_dots, dot_parameters, worth_dots
 from .contraction_groups import as_groups, worth_grouping
 from .contraction_plan import blocking_for, worth_blocking
 from .contraction_shape import Product, made_of, product_of
+from .contraction_tile import Blocking
+from .contraction_tiles import tiles_blocking, tiles_misfit, worth_tiles
 from .convolution import as_convolution, convolution_step
 from .convolution_nest import ConvolutionBlocking
 from .cpu_vectors import (
@@ -290,7 +292,7 @@ def _product_step(
         if isinstance(parameters.blocking, ConvolutionBlocking):
             sizes = astuple(parameters.blocking)
         return name, *sizes
-    kind, steps = _product_kernel(product, buffers, parameters)
+    kind, steps = product_kernel(product, buffers, parameters)
     # A blocking that is given is one of tiles.
     dots = as_dots(product, buffers) if parameters.blocking is None else None
     if dots is not None and worth_dots(dots, width, parameters.fixed, steps):
@@ -298,14 +300,31 @@ def _product_step(
     if not worth_blocking(product, parameters.fixed, buffers):
         return None
     constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
-    blocking = parameters.blocking or blocking_for(product, buffers, width, constant)
+    blocking = parameters.blocking or (
+        blocking_for(product, buffers, width, constant)
+        if kind not in UNIT_KERNELS
+        else tiles_blocking(product)
+    )
     return f"packed {kind}" if constant else kind, *astuple(blocking)
 
 
-def _product_kernel(
+UNIT_KERNELS = {"tiles of quads": 4, "tiles of pairs": 2}
+"""Kernels for a matrix unit, and the numbers of a group."""
+
+
+def product_kernel(
     product: Product, buffers: dict[str, Buffer], parameters: CPUParameters
 ) -> tuple[str, int]:
-    """The kernel whose instruction takes the most steps of the depth, and how many these are."""
+    """The kernel whose instruction takes the most steps of the depth, and how many these are. A
+    blocking that is given may be one of vectors."""
+    given = parameters.blocking
+    is_of_tiles = given is None or (
+        isinstance(given, Blocking) and tiles_misfit(*astuple(given)) is None
+    )
+    for kernel, count in UNIT_KERNELS.items() if is_of_tiles else ():
+        form = as_groups(product, count, buffers, any_signs=True)
+        if form is not None and worth_tiles(form, parameters.tiles, parameters.fixed):
+            return kernel, count
     for kernel, count in (("quads", 4), ("pairs", 2)):
         form = as_groups(product, count, buffers)
         if form is None or form.instruction not in parameters.groups:

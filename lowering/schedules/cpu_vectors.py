@@ -36,6 +36,7 @@ class CPUParameters:
         first_cache: bytes of the cache of data next to a processor.
         groups: dtypes of which the machine multiplies and adds all that 32 bits hold in one
             instruction; uint8 by int8.
+        tiles: dtypes that the machine's matrix unit multiplies; int8 is for bytes of either sign.
         checked: have the steps checked, which are legal by construction.
         registers: vectors that a loop's body works on at a time, None for as many as its size
             suggests.
@@ -51,6 +52,7 @@ class CPUParameters:
     last_cache: int = 32 << 20
     first_cache: int = 48 << 10
     groups: frozenset[DType] = frozenset()
+    tiles: frozenset[DType] = frozenset()
     checked: bool = False
     registers: int | None = None
     blocking: Blocking | ConvolutionBlocking | AttentionBlocking | None = None

@@ -7,6 +7,7 @@
 | dots | the same, its factors along the depth | tiles of dot products |
 | product in parts | a product whose columns are read by parts | tiles, and what reads them |
 | pairs, quads | the same of narrow numbers | the same, two or four steps of the depth at once |
+| tiles of pairs, of quads | the same | the same, tiles of 16 by 16 on a matrix unit |
 | convolution | a product with an image read by windows | a tile of channels by pixels |
 | turned convolution | the same | a tile of pixels by channels |
 | packed, packed turned | the same | the same, the weights packed before everything |
@@ -48,6 +49,7 @@ from .contraction_dots import DotTile, dot_products, dots_of
 from .contraction_groups import GroupedProduct, grouped_product, product_of_groups
 from .contraction_shape import Product, product_of
 from .contraction_tile import Blocking, Tile
+from .contraction_tiles import product_of_tiles, tiles_misfit
 from .convolution import (
     convolved_columns,
     convolved_pixels,
@@ -135,6 +137,14 @@ def _packed_groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list
     return product_of_groups(func, form, Blocking(*parameters), whole=True)
 
 
+def _tiles(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
+    return product_of_tiles(func, form, Blocking(*parameters))
+
+
+def _packed_tiles(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
+    return product_of_tiles(func, form, Blocking(*parameters), whole=True)
+
+
 def _convolution_misfit(
     rows: int, columns: int, lanes: int, depth: int, block: int, by_panel: int
 ) -> str | None:
@@ -153,10 +163,13 @@ def _convolution(
 
 
 def _product(
-    recognise: Callable[[FuncOp], Any], write: Callable[..., list[Operation]], form: str
+    recognise: Callable[[FuncOp], Any],
+    write: Callable[..., list[Operation]],
+    form: str,
+    misfit: Callable[..., str | None] = _blocking_misfit,
 ) -> Kernel:
     parameters = tuple(f.name for f in fields(Blocking))
-    return Kernel(recognise, write, form, parameters, _blocking_misfit)
+    return Kernel(recognise, write, form, parameters, misfit)
 
 
 KERNELS = {
@@ -183,6 +196,16 @@ KERNELS = {
             ("quads", 4, "one product of bytes"),
         )
         for packed, write in (("", _groups), ("packed ", _packed_groups))
+    },
+    **{
+        f"{packed}tiles of {name}": _product(
+            partial(grouped_product, count=count, any_signs=True), write, form, tiles_misfit
+        )
+        for name, count, form in (
+            ("pairs", 2, "one product of bfloat16"),
+            ("quads", 4, "one product of bytes"),
+        )
+        for packed, write in (("", _tiles), ("packed ", _packed_tiles))
     },
     **{
         f"{packed}{name}": _convolution(write, unfit, bool(packed))

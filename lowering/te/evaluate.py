@@ -17,7 +17,8 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from tensorscript.base.dtypes import DType, bool_
+from tensorscript.base.dtypes import DType, bfloat16, bool_, numbers
+from tensorscript.base.rounding import bfloat16_bits, rounded
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.folding import reinterpreted
@@ -102,8 +103,7 @@ def _fit(value: Value, dtype: DType) -> Value:
         bits = dtype.bits
         whole = int(value) & ((1 << bits) - 1)
         return whole - (1 << bits) if dtype.signed and whole >> (bits - 1) else whole
-    with np.errstate(all="ignore"):
-        return float(dtype.numpy.type(value))
+    return rounded(float(value), dtype)
 
 
 @dataclass
@@ -184,9 +184,10 @@ class Evaluator:
             case StoreOp():
                 self._store(op)
             case UpdateOp():
-                old = self._read(op.buffer, op.indices)
+                dtype = op.value.dtype
+                old = self._read(op.buffer, op.indices, dtype)
                 value = _COMBINE[op.combiner](old, self.value(op.value))
-                self._write(op.buffer, op.indices, value, single=False)
+                self._write(op.buffer, op.indices, value, dtype, single=False)
             case AssertOp():
                 if not self.value(op.condition):
                     raise EvaluationError(f"assertion: {op.message}")
@@ -242,7 +243,8 @@ class Evaluator:
                 target, there = self._place(op.buffer, op.indices)
                 target.written[there] = False
                 return
-        self._write(op.buffer, op.indices, self.value(op.value), single=self.once)
+        value = self.value(op.value)
+        self._write(op.buffer, op.indices, value, op.value.dtype, single=self.once)
 
     def _place(self, buffer: str, indices: Sequence[Expr]) -> tuple[Storage, tuple[int, ...]]:
         storage = self.storage[buffer]
@@ -257,18 +259,20 @@ class Evaluator:
             raise EvaluationError(f"{buffer}{list(at)} is outside of {list(shape)}")
         return storage, at
 
-    def _read(self, buffer: str, indices: Sequence[Expr]) -> Value:
+    def _read(self, buffer: str, indices: Sequence[Expr], dtype: DType) -> Value:
         storage, at = self._place(buffer, indices)
         if not storage.written[at]:
             raise EvaluationError(f"{buffer}{list(at)} is read before it is written")
-        return storage.array[at].item()  # type: ignore[no-any-return]  # a NumPy scalar's value
+        return numbers(storage.array[at], dtype).item()  # type: ignore[no-any-return]  # a number
 
-    def _write(self, buffer: str, indices: Sequence[Expr], value: Value, single: bool) -> None:
+    def _write(
+        self, buffer: str, indices: Sequence[Expr], value: Value, dtype: DType, single: bool
+    ) -> None:
         storage, at = self._place(buffer, indices)
         if single and storage.stored[at]:
             raise EvaluationError(f"{buffer}{list(at)} is stored twice")
         with np.errstate(all="ignore"):
-            storage.array[at] = value
+            storage.array[at] = bfloat16_bits(np.asarray(value)) if dtype is bfloat16 else value
         storage.written[at] = storage.stored[at] = True
 
     # --- expressions
@@ -283,7 +287,7 @@ class Evaluator:
             case "var":
                 return self.values[str(e.value)]
             case "load":
-                return self._read(str(e.value), e.args)
+                return self._read(str(e.value), e.args, e.dtype)
             case "select":
                 return self.value(e.args[1] if self.value(e.args[0]) else e.args[2])
             case "and" | "or" if e.dtype is bool_:

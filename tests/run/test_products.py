@@ -35,6 +35,7 @@ def of_bytes(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
     return ts._int_mm(x, w)
 
 
+TILE = re.compile("te.alloc (reg tile|tile acc)")
 SIZES = [(70, 96, 80), (33, 131, 65), (4, 300, 64), (128, 64, 256), (30, 1100, 40)]
 PROGRAMS = {"plain": product, "rows": with_rows, "columns": of_columns}
 
@@ -61,7 +62,7 @@ def test_integers_wrap_around(dtype: str, layout: str) -> None:
     for size in SIZES[:3]:
         x, w = operands(dtype, layout, size)
         compiled = ts.compile(PROGRAMS[layout], (x, w), fallback="error")
-        assert "te.alloc reg tile" in compiled.ir("scheduled")
+        assert TILE.search(compiled.ir("scheduled"))
         with np.errstate(over="ignore"):
             left, right = x.T if layout == "columns" else x, w.T if layout == "rows" else w
             wanted = left @ right
@@ -76,7 +77,7 @@ def test_halves_are_summed_in_float32(kind: str, layout: str) -> None:
     for size in SIZES:
         x, w = (ts.from_numpy(a).to(dtype) for a in operands("f4", layout, size))
         compiled = ts.compile(PROGRAMS[layout], (x, w), fallback="error")
-        sums = re.search(r"te\.alloc (reg tile|stack dots): f32", compiled.ir("scheduled"))
+        sums = re.search(r"te\.alloc (reg tile|tile acc|stack dots): f32", compiled.ir("scheduled"))
         assert sums is not None
         exact = PROGRAMS[layout](x.to(ts.float64), w.to(ts.float64)).numpy()
         found = compiled(x, w).to(ts.float64).numpy()
@@ -171,7 +172,7 @@ def test_narrow_vectors(dtype: str, cpu: str) -> None:
     for layout in ("plain", "rows"):
         x, w = operands(dtype, layout, SIZES[1])
         compiled = ts.compile(PROGRAMS[layout], (x, w), cpu=cpu, fallback="error")
-        assert "te.alloc reg tile" in compiled.ir("scheduled")
+        assert TILE.search(compiled.ir("scheduled"))
         wanted = x @ (w.T if layout == "rows" else w)
         np.testing.assert_allclose(compiled(x, w), wanted, rtol=1e-4, atol=1e-4)
 

@@ -212,6 +212,10 @@ def test_agreement() -> None:
     assert agree(holes, holes.copy())
     assert not agree(holes, x)
     assert not agree(np.arange(3), np.arange(3) + 1)
+    halves = ts.tensor([1.0, -300.0, float("inf")], dtype=ts.bfloat16)
+    assert agree(halves, ts.tensor([1.0, -302.0, float("inf")], dtype=ts.bfloat16))
+    assert not agree(halves, ts.tensor([1.0, -310.0, float("inf")], dtype=ts.bfloat16))
+    assert not agree(halves, halves.float())
 
 
 def test_medians_of_turns() -> None:

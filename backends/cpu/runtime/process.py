@@ -13,6 +13,7 @@ from tensorscript.base.exclusive import COMPILING
 
 from .arrays import ARRAYS
 from .lists import LIST_SYMBOLS, LISTS, LISTS_NEED
+from .matrix_unit import matrix_unit_text
 from .memory import MEMORY
 from .scratch import scratch_text
 from .threads import threads_text
@@ -21,6 +22,7 @@ CORE_SYMBOLS = (
     "ts_par_for", "ts_get_num_threads", "ts_set_num_threads", "ts_set_par_for", "ts_malloc",
     "ts_free", "ts_set_allocator", "ts_set_error", "ts_set_error_handler", "ts_error_message",
     "ts_clear_error", "ts_malloc_hook", "ts_scratch", "ts_scratch_free", "ts_array_handler",
+    "ts_tiles",
 )  # fmt: skip
 Part = Literal["core", "lists"]
 """Threads, memory and errors, which everything needs; and lists, which few programs do and which
@@ -36,6 +38,10 @@ _MARK = b"ts_list_"
 """In the symbol table of an object that needs lists."""
 
 
+def _common_text(target: Target) -> str:
+    return threads_text(target) + MEMORY + matrix_unit_text(target) + scratch_text()
+
+
 def runtime_text(target: Target, hidden: bool = False) -> str:
     """The LLVM text of the whole run-time support.
 
@@ -45,13 +51,13 @@ def runtime_text(target: Target, hidden: bool = False) -> str:
             outside the linked library; several objects in one link share one copy.
     """
     linkage, keep = ("linkonce_odr hidden", "weak_odr hidden") if hidden else ("", "")
-    text = threads_text(target) + MEMORY + scratch_text() + LISTS
+    text = _common_text(target) + LISTS
     return text.replace("LINKAGE", linkage).replace("KEEP", keep)
 
 
 def part_text(part: Part, target: Target) -> str:
     """The LLVM text of one part, for this process."""
-    core = threads_text(target) + MEMORY + scratch_text() + ARRAYS
+    core = _common_text(target) + ARRAYS
     text = core if part == "core" else LISTS_NEED + LISTS
     return text.replace("LINKAGE", "").replace("KEEP", "")
 
