@@ -1,0 +1,168 @@
+"""The ops that compute one convolution by Winograd's minimal filtering (`winograd.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from xdsl.ir import Block, SSAValue
+
+from tensorscript.base.dtypes import float32
+from tensorscript.dialects.te.data import DataAttr
+from tensorscript.dialects.te.expr import Expr, all_of, const, load, select, var
+from tensorscript.dialects.te.rewriting import substitute
+from tensorscript.dialects.tg.ops import (
+    ComputeOp,
+    ConstantOp,
+    ContractOp,
+    PointwiseOp,
+    ViewOp,
+)
+from tensorscript.dialects.tg.types import TensorType, tensor
+
+from .bodies import compact_operands
+from .fold_constants import constant_array
+from .winograd_shape import BORDER, KERNEL, Convolution
+from .winograd_transforms import INPUTS, OUTPUTS, filter_body, filters, in_both
+
+LEAST_TILES = 64
+"""Rows that make a product of their own (`schedules/contraction_shape.py`)."""
+MORE_TILES = 2
+"""Tiles for each channel of the result from which on images may be taken one by one: what is read
+and written for an image is so much more than the weights, which are then read for each."""
+
+_T = TypeVar("_T")
+Constants = dict[tuple[SSAValue, int], SSAValue]
+
+
+def _type(*sizes: int) -> TensorType:
+    return tensor(float32, tuple(const(size) for size in sizes))
+
+
+def _places(sizes: Sequence[int]) -> list[Expr]:
+    """The indices of a result of these sizes; that of a dimension of one place is 0."""
+    return [const(0) if size == 1 else var(f"i{d}") for d, size in enumerate(sizes)]
+
+
+def _chosen(number: Expr, values: Sequence[Expr]) -> Expr:
+    """The one of the values that has this number."""
+    *others, out = values
+    for k, value in reversed(list(enumerate(others))):
+        out = select(number.equals(k), value, out)
+    return out
+
+
+class Tiles:
+    """Writes the ops of one convolution in front of it.
+
+    Args:
+        tile: side of the tiles of the result.
+        constants: what was made of constant weights and a side before; grows.
+    """
+
+    def __init__(
+        self, convolution: Convolution, tile: int, block: Block, constants: Constants
+    ) -> None:
+        self.c, self.tile, self.block, self.constants = convolution, tile, block, constants
+        self.side = tile + BORDER
+        self.rows, self.columns = convolution.tiles(tile)
+        # Images come first where `split_batch.py` may take them one by one; else each product has
+        # the tiles of all images as its rows.
+        self.images_first = self.rows * self.columns >= max(LEAST_TILES, MORE_TILES * self.c.out)
+
+    def _insert(self, op: ComputeOp | ContractOp) -> SSAValue:
+        op.location = self.c.op.location
+        self.block.insert_op_before(op, self.c.op)
+        return op.results[0]
+
+    def _ordered(self, position: _T, image: _T, *rest: _T) -> tuple[_T, ...]:
+        """The dimensions of what there is for each position of a tile, as they lie."""
+        first = (image, position) if self.images_first else (position, image)
+        return (*first, *rest)
+
+    def _squares(self, channels: int) -> tuple[list[Expr], TensorType]:
+        """Position, image, tile and channel, and the type of what there is for each."""
+        shape = self._ordered(self.side**2, self.c.batch, self.rows, self.columns, channels)
+        return list(self._ordered(*_places(shape))), _type(*shape)
+
+    def image(self) -> PointwiseOp:
+        """The image with its border, channels last, up to the end of the last tiles."""
+        c, ends = self.c, (self.c.height + BORDER, self.c.width + BORDER)
+        sizes = (self.rows * self.tile + BORDER, self.columns * self.tile + BORDER)
+        shape = (c.batch, *sizes, c.channels)
+        n, y, x, channel = _places(shape)
+        inside = [e < end for e, end, size in zip((y, x), ends, sizes, strict=True) if end < size]
+        element = substitute(c.image, {"i0": n, "r0": channel, "y": y, "x": x})
+        element = select(all_of(inside), element, const(0, float32))
+        inputs, body = compact_operands(list(c.op.inputs), element)
+        op = PointwiseOp(inputs, body, _type(*shape))
+        self._insert(op)
+        return op
+
+    def inputs(self, image: SSAValue) -> SSAValue:
+        """B^T d B of each tile, by position."""
+        (p, n, y, x, c), type_ = self._squares(self.c.channels)
+        square = [
+            [
+                load("a0", [n, y * self.tile + k, x * self.tile + j, c], float32)
+                for j in range(self.side)
+            ]
+            for k in range(self.side)
+        ]
+        parts = [e for row in in_both(INPUTS[self.tile], square) for e in row]
+        return self._insert(PointwiseOp([image], _chosen(p, parts), type_))
+
+    def weights(self) -> SSAValue:
+        """G g G^T by position, of (positions, channels, out)."""
+        type_ = _type(self.side**2, self.c.channels, self.c.out)
+        given = self.c.weights
+        if (constant := self._constant(given, type_)) is not None:
+            return constant
+        p, c, o = _places((self.side**2, self.c.channels, self.c.out))
+        taps = [[load("a0", [o, c, k, j], float32) for j in range(KERNEL)] for k in range(KERNEL)]
+        parts = [e for row in filter_body(taps, self.tile) for e in row]
+        return self._insert(PointwiseOp([given], _chosen(p, parts), type_))
+
+    def _constant(self, given: SSAValue, type_: TensorType) -> SSAValue | None:
+        """G g G^T of weights that are a constant, which stands beside them."""
+        owner, array = given.owner, constant_array(given)
+        if array is None or not isinstance(owner, ConstantOp):
+            return None
+        if (given, self.tile) not in self.constants:
+            made = ConstantOp(DataAttr.of(filters(array, self.tile)), type_)
+            made.location = owner.location
+            block = owner.parent
+            assert block is not None
+            block.insert_op_before(made, owner)
+            self.constants[given, self.tile] = made.result
+        return self.constants[given, self.tile]
+
+    def products(self, inputs: SSAValue, weights: SSAValue) -> SSAValue:
+        """At each position, the product of tiles by channels and channels by channels."""
+        (p, n, y, x, o), type_ = self._squares(self.c.out)
+        depth = const(0) if self.c.channels == 1 else var("r0")
+        tiles = load("a0", self._ordered(p, n, y, x, depth), float32)
+        body = tiles * load("a1", [p, depth, o], float32)
+        op = ContractOp([inputs, weights], body, [self.c.channels], "add", type_)
+        return self._insert(op)
+
+    def outputs(self, products: SSAValue) -> SSAValue:
+        """A^T M A of each tile, where it belongs in the image, channels last."""
+        shape = (self.c.batch, self.rows * self.tile, self.columns * self.tile, self.c.out)
+        n, y, x, o = _places(shape)
+        places = (y // self.tile, x // self.tile, o)
+        square = [
+            [
+                load("a0", self._ordered(const(a * self.side + b), n, *places), float32)
+                for b in range(self.side)
+            ]
+            for a in range(self.side)
+        ]
+        rows = in_both(OUTPUTS[self.tile], square)
+        body = _chosen(y % self.tile, [_chosen(x % self.tile, row) for row in rows])
+        return self._insert(PointwiseOp([products], body, _type(*shape)))
+
+    def result(self, tiles: SSAValue) -> SSAValue:
+        """The image that the tiles make, channels first."""
+        n, o, y, x = _places(self.c.shape)
+        return self._insert(ViewOp([tiles], load("a0", [n, y, x, o], float32), self.c.op.type))
