@@ -14,11 +14,11 @@ cases are sums of the same 36 elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, StoreOp
-from tensorscript.dialects.te.rewriting import walk
+from tensorscript.dialects.te.rewriting import loads, walk
 
 from ..schedule import Scheduler
 from ..te.affine import known
@@ -30,14 +30,16 @@ FEWEST, MOST = 4, 64
 
 
 def in_cases(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> bool:
-    """Schedule a perfect nest of one store whose value is one of a few cases; False where it is
+    """Schedule a kernel of one store whose value is one of a few cases; False where it is
     another."""
     loops = _perfect(loop)
-    store = loops[-1].block.first_op
-    if not isinstance(store, StoreOp) or store.next_op is not None:
+    store = only_child(loops[-1].block)
+    if only_child(scheduler.func.block) is not loop or not isinstance(store, StoreOp):
+        return False
+    periods = _periods(store)
+    if not periods or not _share_reads(store.value):
         return False
     sizes = {one.var: known(one.extent) or 0 for one in loops}
-    periods = dict(_periods(store))
     counts = {name: periods[name] or sizes[name] for name in sizes if name in periods}
     if not FEWEST <= prod(counts.values()) <= MOST or loops[-1].var in counts:
         return False
@@ -70,14 +72,29 @@ def _perfect(loop: ForOp) -> list[ForOp]:
     return found
 
 
-def _periods(store: StoreOp) -> Iterator[tuple[str, int]]:
+def _chooser(condition: Expr) -> tuple[str, int] | None:
+    """The variable that is compared with a number, and what it is taken modulo, or 0."""
+    if condition.op != "eq" or not condition.args[1].is_const:
+        return None
+    chooser, period = condition.args[0], 0
+    if chooser.op == "mod" and (period := known(chooser.args[1]) or 0):
+        chooser = chooser.args[0]
+    return (str(chooser.value), period) if chooser.op == "var" else None
+
+
+def _periods(store: StoreOp) -> dict[str, int]:
     """The variables that decide which case a value is, and the number they are taken modulo, 0 for
     those that decide themselves."""
-    for n in walk(store.value):
-        if n.op != "eq" or not n.args[1].is_const:
-            continue
-        chooser, period = n.args[0], 0
-        if chooser.op == "mod" and (period := known(chooser.args[1]) or 0):
-            chooser = chooser.args[0]
-        if chooser.op == "var":
-            yield str(chooser.value), period
+    return dict(filter(None, map(_chooser, (n for n in walk(store.value) if n.op == "eq"))))
+
+
+def _share_reads(value: Expr) -> bool:
+    """Whether what is read is read by two cases on the average."""
+    cases, left = list[Expr](), [value]
+    while left:
+        e = left.pop()
+        if e.op == "select" and _chooser(e.args[0]) is not None:
+            left += e.args[1:]
+        else:
+            cases.append(e)
+    return sum(len(loads(e)) for e in cases) >= 2 * len(loads(value)) > 0

@@ -22,15 +22,17 @@ two such convolutions channels stay last.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from xdsl.ir import Block, Operation, SSAValue
 
-from tensorscript.dialects.tg.ops import ComputeOp, ContractOp, FuncOp
+from tensorscript.dialects.tg.ops import ComputeOp, ConstantOp, ContractOp, FuncOp
 
 from .each import each
 from .inline_producers import inline_into
 from .winograd_cost import best_tile
 from .winograd_shape import convolution_of
-from .winograd_tiles import Constants, Tiles
+from .winograd_tiles import Tiles, Weights
 
 
 class _Pass:
@@ -41,6 +43,8 @@ class _Pass:
         images: the ops %d.
         tiles: the values %t.
         results: the values %y.
+        inputs: the values %v, by the image and how it is cut: convolutions may have the same.
+        weights: the values %u.
     """
 
     def __init__(self, largest: int) -> None:
@@ -48,7 +52,8 @@ class _Pass:
         self.images: set[Operation] = set()
         self.tiles: set[SSAValue] = set()
         self.results: set[SSAValue] = set()
-        self.constants: Constants = {}
+        self.inputs: dict[Hashable, SSAValue] = {}
+        self.weights: Weights = {}
 
     def rewrite(self, block: Block, op: Operation) -> bool:
         """Put the ops of the algorithm in the place of a convolution."""
@@ -56,16 +61,19 @@ class _Pass:
             return False
         if not (tile := best_tile(found, self.largest)):
             return False
-        made = Tiles(found, tile, block, self.constants)
-        image = made.image()
-        inputs = made.inputs(image.result)
+        made = Tiles(found, tile, block, self.weights)
+        if (inputs := self.inputs.get(made.seen)) is None:
+            self.images.add(image := made.image())
+            inputs = self.inputs[made.seen] = made.inputs(image.result)
         tiles = made.outputs(made.products(inputs, made.weights()))
         result = made.result(tiles)
-        self.images.add(image)
         self.tiles.add(tiles)
         self.results.add(result)
         op.result.replace_all_uses_with(result)
         block.erase_op(op)
+        if not found.weights.uses and isinstance(owner := found.weights.owner, ConstantOp):
+            owner.detach()
+            owner.erase()
         return True
 
     def join(self, block: Block, op: Operation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
 from xdsl.ir import Block, SSAValue
@@ -32,7 +32,9 @@ MORE_TILES = 2
 and written for an image is so much more than the weights, which are then read for each."""
 
 _T = TypeVar("_T")
-Constants = dict[tuple[SSAValue, int], SSAValue]
+Weights = dict[tuple[SSAValue, int, Block | None], SSAValue]
+"""Transformed weights by those that are given, the side of the tiles, and the block they are made
+in; constants stand beside the given ones."""
 
 
 def _type(*sizes: int) -> TensorType:
@@ -57,13 +59,11 @@ class Tiles:
 
     Args:
         tile: side of the tiles of the result.
-        constants: what was made of constant weights and a side before; grows.
+        made: weights that were transformed before; grows.
     """
 
-    def __init__(
-        self, convolution: Convolution, tile: int, block: Block, constants: Constants
-    ) -> None:
-        self.c, self.tile, self.block, self.constants = convolution, tile, block, constants
+    def __init__(self, convolution: Convolution, tile: int, block: Block, made: Weights) -> None:
+        self.c, self.tile, self.block, self.made = convolution, tile, block, made
         self.side = tile + BORDER
         self.rows, self.columns = convolution.tiles(tile)
         # Images come first where `split_batch.py` may take them one by one; else each product has
@@ -85,6 +85,13 @@ class Tiles:
         shape = self._ordered(self.side**2, self.c.batch, self.rows, self.columns, channels)
         return list(self._ordered(*_places(shape))), _type(*shape)
 
+    @property
+    def seen(self) -> Hashable:
+        """What the transformed image depends on."""
+        inputs, body = compact_operands(list(self.c.op.inputs), self.c.image)
+        sizes = (self.c.batch, self.c.height, self.c.width, self.c.channels)
+        return (self.block, self.tile, self.images_first, sizes, tuple(inputs), body)
+
     def image(self) -> PointwiseOp:
         """The image with its border, channels last, up to the end of the last tiles."""
         c, ends = self.c, (self.c.height + BORDER, self.c.width + BORDER)
@@ -95,8 +102,7 @@ class Tiles:
         element = substitute(c.image, {"i0": n, "r0": channel, "y": y, "x": x})
         element = select(all_of(inside), element, const(0, float32))
         inputs, body = compact_operands(list(c.op.inputs), element)
-        op = PointwiseOp(inputs, body, _type(*shape))
-        self._insert(op)
+        self._insert(op := PointwiseOp(inputs, body, _type(*shape)))
         return op
 
     def inputs(self, image: SSAValue) -> SSAValue:
@@ -114,28 +120,27 @@ class Tiles:
 
     def weights(self) -> SSAValue:
         """G g G^T by position, of (positions, channels, out)."""
-        type_ = _type(self.side**2, self.c.channels, self.c.out)
         given = self.c.weights
-        if (constant := self._constant(given, type_)) is not None:
-            return constant
+        array, owner = constant_array(given), given.owner
+        place = (given, self.tile, self.block if array is None else None)
+        if (found := self.made.get(place)) is not None:
+            return found
+        type_ = _type(self.side**2, self.c.channels, self.c.out)
+        if array is None or not isinstance(owner, ConstantOp):
+            self.made[place] = self._insert(PointwiseOp([given], self._filters(), type_))
+        else:
+            constant = ConstantOp(DataAttr.of(filters(array, self.tile)), type_)
+            constant.location = owner.location
+            assert owner.parent is not None  # a function's block
+            owner.parent.insert_op_before(constant, owner)
+            self.made[place] = constant.result
+        return self.made[place]
+
+    def _filters(self) -> Expr:
+        """G g G^T of weights that the program computes."""
         p, c, o = _places((self.side**2, self.c.channels, self.c.out))
         taps = [[load("a0", [o, c, k, j], float32) for j in range(KERNEL)] for k in range(KERNEL)]
-        parts = [e for row in filter_body(taps, self.tile) for e in row]
-        return self._insert(PointwiseOp([given], _chosen(p, parts), type_))
-
-    def _constant(self, given: SSAValue, type_: TensorType) -> SSAValue | None:
-        """G g G^T of weights that are a constant, which stands beside them."""
-        owner, array = given.owner, constant_array(given)
-        if array is None or not isinstance(owner, ConstantOp):
-            return None
-        if (given, self.tile) not in self.constants:
-            made = ConstantOp(DataAttr.of(filters(array, self.tile)), type_)
-            made.location = owner.location
-            block = owner.parent
-            assert block is not None
-            block.insert_op_before(made, owner)
-            self.constants[given, self.tile] = made.result
-        return self.constants[given, self.tile]
+        return _chosen(p, [e for row in filter_body(taps, self.tile) for e in row])
 
     def products(self, inputs: SSAValue, weights: SSAValue) -> SSAValue:
         """At each position, the product of tiles by channels and channels by channels."""

@@ -102,10 +102,21 @@ def test_channels_stay_last_between_two() -> None:
     assert [re.sub(r" <.*", "", line) for line in lines] == [
         "%0 = tg.pointwise %x", "%1 = tg.pointwise %0", "%2 = tg.pointwise %w",
         '%3 = tg.contract %1, %2 "add"', "%4 = tg.pointwise %3", "%5 = tg.pointwise %4",
-        "%6 = tg.pointwise %5", "%7 = tg.pointwise %w", '%8 = tg.contract %6, %7 "add"',
-        "%9 = tg.pointwise %8", "%q = tg.view %9",
+        "%6 = tg.pointwise %5", '%7 = tg.contract %6, %2 "add"', "%8 = tg.pointwise %7",
+        "%q = tg.view %8",
     ]  # fmt: skip
     assert "max(a0.f32[i0, i1 - 1, i2 - 1, i3], (0.0).f32)" in lines[5]
+
+
+def test_images_and_weights_are_transformed_once() -> None:
+    both = '  %q = tg.pointwise %o, %p <"a0.f32[i0, i1, i2, i3] - a1.f32[i0, i1, i2, i3]"> :'
+    both += f" ({IMAGE}, {IMAGE}) -> {IMAGE}\n"
+    lines = after(function(convolution() + convolution("p") + both, "%q"))
+    assert [re.sub(r" <.*", "", line) for line in lines] == [
+        "%0 = tg.pointwise %x", "%1 = tg.pointwise %0",
+        "%2 = tg.pointwise %w", '%3 = tg.contract %1, %2 "add"', "%4 = tg.pointwise %3",
+        '%5 = tg.contract %1, %2 "add"', "%6 = tg.pointwise %5", "%q = tg.pointwise %4, %6",
+    ]  # fmt: skip
 
 
 def test_what_is_computed_on_the_way_goes_into_the_image() -> None:
