@@ -17,7 +17,8 @@ the weights are. After Lavin and Gray, "Fast Algorithms for Convolutional Neural
 Channels lie last in between: transforms then work in whole vectors whatever the image's width is
 (`schedules/cases.py`), and products have rows of channels. What only moves the result goes into
 what reads it, and what computes one image for the next convolution alone into its copy %d: between
-two such convolutions channels stay last.
+two such convolutions channels stay last. Images of many tiles are cut into strips, as if they were
+more images, which `split_batch.py` takes one by one (`winograd_tiles.py`).
 """
 
 from __future__ import annotations

@@ -30,6 +30,12 @@ LEAST_TILES = 64
 MORE_TILES = 2
 """Tiles for each channel of the result from which on images may be taken one by one: what is read
 and written for an image is so much more than the weights, which are then read for each."""
+NEAR_BYTES = 1 << 22
+"""Of all transformed images that need no strips: what leaves the second cache of 2 MiB is read from
+the third."""
+STRIP_BYTES = 1 << 20
+"""Of a strip's transformed image, or of its products: both stay in the second cache
+(`split_batch.py`)."""
 
 _T = TypeVar("_T")
 Weights = dict[tuple[SSAValue, int, Block | None], SSAValue]
@@ -66,9 +72,22 @@ class Tiles:
         self.c, self.tile, self.block, self.made = convolution, tile, block, made
         self.side = tile + BORDER
         self.rows, self.columns = convolution.tiles(tile)
-        # Images come first where `split_batch.py` may take them one by one; else each product has
-        # the tiles of all images as its rows.
+        # Images come first where `split_batch.py` may take them one by one, and in strips where
+        # one does not stay cached; else each product has the tiles of all images as its rows.
         self.images_first = self.rows * self.columns >= max(LEAST_TILES, MORE_TILES * self.c.out)
+        self.high = self._strip_height() if self.images_first else self.rows
+        self.strips = -(-self.rows // self.high)
+        self.batch = self.c.batch * self.strips
+
+    def _strip_height(self) -> int:
+        """Rows of tiles that are taken at a time, so that little is added below the last."""
+        of_row = self.side**2 * self.columns * max(self.c.channels, self.c.out) * 4
+        if self.c.batch * self.rows * of_row <= NEAR_BYTES:
+            return self.rows
+        most = max(1, STRIP_BYTES // of_row, -(-LEAST_TILES // self.columns))
+        most = min(most, self.rows)
+        heights = range(-(-most // 2), most + 1)
+        return min(heights, key=lambda high: (-self.rows % high, -high))
 
     def _insert(self, op: ComputeOp | ContractOp) -> SSAValue:
         op.location = self.c.op.location
@@ -82,7 +101,7 @@ class Tiles:
 
     def _squares(self, channels: int) -> tuple[list[Expr], TensorType]:
         """Position, image, tile and channel, and the type of what there is for each."""
-        shape = self._ordered(self.side**2, self.c.batch, self.rows, self.columns, channels)
+        shape = self._ordered(self.side**2, self.batch, self.high, self.columns, channels)
         return list(self._ordered(*_places(shape))), _type(*shape)
 
     @property
@@ -95,9 +114,12 @@ class Tiles:
     def image(self) -> PointwiseOp:
         """The image with its border, channels last, up to the end of the last tiles."""
         c, ends = self.c, (self.c.height + BORDER, self.c.width + BORDER)
-        sizes = (self.rows * self.tile + BORDER, self.columns * self.tile + BORDER)
-        shape = (c.batch, *sizes, c.channels)
+        high = self.high * self.tile
+        shape = (self.batch, high + BORDER, self.columns * self.tile + BORDER, c.channels)
         n, y, x, channel = _places(shape)
+        if self.strips > 1:
+            n, y = n // self.strips, n % self.strips * high + y
+        sizes = (self.strips * high + BORDER, shape[2])
         inside = [e < end for e, end, size in zip((y, x), ends, sizes, strict=True) if end < size]
         element = substitute(c.image, {"i0": n, "r0": channel, "y": y, "x": x})
         element = select(all_of(inside), element, const(0, float32))
@@ -153,7 +175,7 @@ class Tiles:
 
     def outputs(self, products: SSAValue) -> SSAValue:
         """A^T M A of each tile, where it belongs in the image, channels last."""
-        shape = (self.c.batch, self.rows * self.tile, self.columns * self.tile, self.c.out)
+        shape = (self.batch, self.high * self.tile, self.columns * self.tile, self.c.out)
         n, y, x, o = _places(shape)
         places = (y // self.tile, x // self.tile, o)
         square = [
@@ -170,4 +192,7 @@ class Tiles:
     def result(self, tiles: SSAValue) -> SSAValue:
         """The image that the tiles make, channels first."""
         n, o, y, x = _places(self.c.shape)
+        if self.strips > 1:
+            high = self.high * self.tile
+            n, y = n * self.strips + y // high, y % high
         return self._insert(ViewOp([tiles], load("a0", [n, y, x, o], float32), self.c.op.type))

@@ -95,6 +95,16 @@ def test_images_come_first_where_their_tiles_are_many() -> None:
     assert f"-> {tensor(2, 16, 15, 16, 64)}" in after(wide)[1]
 
 
+def test_strips_where_an_image_does_not_stay_cached() -> None:
+    large = function(convolution()).replace("13", "130").replace("14]", "140]")
+    large = large.replace("14)", "140)")
+    image, inputs, *_, tiles, result = after(large)
+    assert "a0.f32[i0 // 22, i3, i0 % 22 * 6 + i1 - 1, i2 - 1]" in image
+    assert f"-> {tensor(44, 16, 3, 70, 64)}" in inputs
+    assert f"-> {tensor(44, 6, 140, 64)}" in tiles
+    assert "a0.f32[i0 * 22 + i2 // 6, i2 % 6, i3, i1]" in result
+
+
 def test_channels_stay_last_between_two() -> None:
     body = "max(a0.f32[i0, i1, i2, i3], (0.0).f32)"
     relu = f'  %r = tg.pointwise %o <"{body}"> : ({IMAGE}) -> {IMAGE}\n'

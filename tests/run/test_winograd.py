@@ -225,3 +225,12 @@ def test_exported(tmp_path: Path) -> None:
     done = exported_program.run(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     exported_program.check_results(tmp_path, calls)
+
+
+def test_strips_of_large_images() -> None:
+    """An image whose tiles leave the second cache goes by strips, the last one beyond its end."""
+    module, x = nn.Sequential(nn.Conv2d(32, 32, 3, 1, 1), nn.SiLU()).eval(), normal(1, 32, 117, 190)
+    function = compiled(module, 4, x)
+    text = function.ir("kernels")
+    assert "f32[1, 36, 3, 48, 32]" in text and "tg.loop" in text
+    close(function(x), wide(module, x), 4)
