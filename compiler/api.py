@@ -28,6 +28,7 @@ def compile(
     cpu: str = ...,
     fallback: Fallback = ...,
     strict: bool = ...,
+    winograd: int = ...,
     cache: bool = ...,
     schedule: object = ...,
     autotune: bool | float = ...,
@@ -44,6 +45,7 @@ def compile(
     cpu: str = ...,
     fallback: Fallback = ...,
     strict: bool = ...,
+    winograd: int = ...,
     cache: bool = ...,
     schedule: object = ...,
     autotune: bool | float = ...,
@@ -59,6 +61,7 @@ def compile(  # the name users know from torch.compile
     cpu: str = "",
     fallback: Fallback = "interpret",
     strict: bool = False,
+    winograd: int = 0,
     cache: bool = True,
     schedule: object = None,
     autotune: bool | float = False,
@@ -81,6 +84,8 @@ def compile(  # the name users know from torch.compile
         fallback: "interpret" runs what has no native form in the graph interpreter and counts it
             in `stats`; "error" refuses it.
         strict: no contraction or reassociation of floating-point arithmetic, nothing folded.
+        winograd: compute convolutions of 3x3 by Winograd's algorithm where that is faster, with
+            tiles of this side at most: 2, or 4 for larger gains and errors; 0 for none.
         cache: keep object code on disk.
         schedule: steps for kernels instead of those that the compiler would choose: what
             `ts.schedule` gives, its file, or steps by kernel.
@@ -95,7 +100,7 @@ def compile(  # the name users know from torch.compile
     Raises:
         FrontendError, CompileError: the program is outside TorchScript's language.
         NotCompilable: no native form, with `fallback="error"`.
-        UserError: the program cannot be tuned; the message says why.
+        UserError: the program cannot be tuned, or no such option; the message says why.
         ScheduleError: an illegal step of `schedule`; the message names it, the loop and the reason.
     """
     if program is None:
@@ -106,13 +111,14 @@ def compile(  # the name users know from torch.compile
             cpu=cpu,
             fallback=fallback,
             strict=strict,
+            winograd=winograd,
             cache=cache,
             schedule=schedule,
             autotune=autotune,
             options=options,
         )
     chosen = options or CompileOptions(
-        target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache
+        target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache, winograd=winograd
     )
     if schedule is not None:
         chosen = replace(chosen, schedules=late_api.chosen_schedules(schedule))

@@ -7,10 +7,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from tensorscript.base.errors import UserError
+
 if TYPE_CHECKING:  # what a hit of the disk cache does not need
     from tensorscript.dialects.te.schedule import Schedule
 
 Fallback = Literal["interpret", "error"]
+WINOGRAD = (0, 2, 4)
+"""Sides of the tiles of Winograd's algorithm that there are, and none."""
 BUDGET = 10.0
 """Seconds that the autotuner takes if none are given."""
 
@@ -30,6 +34,8 @@ class CompileOptions:
         cache_dir: its folder, None for the user's cache folder.
         dump_dir: folder that receives every stage's text.
         timed: count the calls of kernels and the time they take, for `f.kernel_times`.
+        winograd: convolutions of 3x3 by Winograd's algorithm where that is faster, with tiles of
+            this side at most, 2 or 4; 0 for none.
         schedules: steps for the kernels of these names, instead of those that heuristics choose.
     """
 
@@ -42,7 +48,20 @@ class CompileOptions:
     cache_dir: Path | None = None
     dump_dir: Path | None = None
     timed: bool = False
+    winograd: int = 0
     schedules: tuple[tuple[str, Schedule], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself.
+
+        Raises:
+            UserError: `winograd` is no side of a tile, or the options are `strict`.
+        """
+        if type(self.winograd) is not int or self.winograd not in WINOGRAD:
+            sides = ", ".join(map(str, WINOGRAD))
+            raise UserError(f"winograd is one of {sides}, got {self.winograd!r}")
+        if self.winograd and self.strict:
+            raise UserError("winograd rounds otherwise than the program says: strict excludes it")
 
     @property
     def key(self) -> str:

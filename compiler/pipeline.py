@@ -33,6 +33,7 @@ from tensorscript.lowering.tg.integer_products import integer_products
 from tensorscript.lowering.tg.normalize import normalize
 from tensorscript.lowering.tg.separate_windows import separate_windows
 from tensorscript.lowering.tg.split_batch import split_batch
+from tensorscript.lowering.tg.winograd import winograd
 from tensorscript.lowering.tg_to_te.host import tg_to_te
 
 from .cache import DiskCache
@@ -65,6 +66,13 @@ def _integer_products(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     if int16 in target.groups and not options.strict:
         for func in functions(module):
             integer_products(func)
+    return module
+
+
+def _winograd(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    if options.winograd and not targets.parse(options.target, options.cpu).is_ptx:
+        for func in functions(module):
+            winograd(func, options.winograd)
     return module
 
 
@@ -175,6 +183,12 @@ PASSES: tuple[Pass, ...] = (
         "kernels",
         _each_function(inline_points),
         "0-dim tensors are computed by the host code that reads them; after chains have become one",
+    ),
+    Pass(
+        "winograd",
+        "kernels",
+        _winograd,
+        "convolutions of 3x3 by fewer products, if asked (CPU); after chains, before layouts",
     ),
     Pass(
         "channels-last",

@@ -15,7 +15,7 @@ from tensorscript.base.errors import InternalError, UserError
 from tensorscript.base.release import VERSION
 
 from ..observe import Report
-from ..options import BUDGET, CompileOptions
+from ..options import BUDGET, WINOGRAD, CompileOptions
 from ..schedule_file import chosen_schedules
 from .bench import run_bench
 from .build import TakeInput, TakeMethod, run_build
@@ -40,6 +40,10 @@ def _common(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cpu", default="", metavar="NAME", help="CPU to generate code for")
     group.add_argument("--strict", action="store_true", help="no contraction or reassociation")
+    group.add_argument(
+        "--winograd", type=int, default=0, choices=WINOGRAD[1:], metavar="{2,4}",
+        help="Winograd's algorithm for convolutions of 3x3, by tiles of up to that side",
+    )  # fmt: skip
     group.add_argument(
         "--schedule", metavar="FILE", help="steps for kernels, as dump --stage schedule writes"
     )
@@ -156,6 +160,7 @@ def _options(arguments: argparse.Namespace) -> CompileOptions:
         target=arguments.target,
         cpu=arguments.cpu,
         strict=arguments.strict,
+        winograd=arguments.winograd,
         verify=arguments.verify,
         cache=not arguments.no_cache,
         schedules=chosen_schedules(arguments.schedule),

@@ -42,6 +42,7 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import replace_loads
 
 from ..te.affine import all_buffers, known
+from .contraction_batch import PackedBatch
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
 from .contraction_plan import (
@@ -87,6 +88,8 @@ class BlockedProduct:
     """Blocks of the depth are whole ones of so many steps."""
     rows_kind = "unroll"
     """How the rows of a tile are gone over."""
+    packs_batches = True
+    """Constant second factors of a batch are packed before all of it."""
     most_tasks = TASKS
     """Tasks that a product is cut into for the threads, if it is."""
 
@@ -108,11 +111,11 @@ class BlockedProduct:
         self.panels_m = ceil_div(self.m, tile.rows)
         # What a batch does not change (the weights of a convolution) is packed once before it.
         batch = set(product.batch.names)
+        self.packed_batch = PackedBatch.of(product, whole and self.packs_batches)
+        y = self.packed_batch.factor(product.y)
         self.x_hoisted = bool(batch) and not batch & product.x.free
-        self.y_hoisted = bool(batch) and not batch & product.y.free
-        self.columns = ColumnPacker(
-            product.y, product.columns, product.depth, self.buffers, dtype, tile
-        )
+        self.y_hoisted = bool(batch) and not batch & y.free
+        self.columns = ColumnPacker(y, product.columns, product.depth, self.buffers, dtype, tile)
         shared = self._repays_threads() and not takes_threads(product.batch)
         self.tasks = self.most_tasks if shared else 1
         self.plan = self._plan(whole)
@@ -129,6 +132,7 @@ class BlockedProduct:
         self.packer = RowPacker(
             product.x, product.rows, product.depth, self.buffers, dtype, tile.rows, tile.lanes
         )
+        y_kept = mul(self.packed_batch.count, y_kept)
         self.yp = make_buffer("yp", dtype, [y_kept, y_depth, tile.columns])
         self.xp = make_buffer("xp", dtype, [x_kept, x_depth, self.packer.width])
         tiles: list[Expr | int] = [self.panels_m, self.panels_n, tile.rows, tile.columns]
@@ -199,7 +203,7 @@ class BlockedProduct:
 
     def y_for_all(self) -> list[Operation]:
         """What all tasks read of Y."""
-        return [AllocOp(self.yp, "stack"), self.pack_all_y()]
+        return [AllocOp(self.yp, "stack"), self.packed_batch.around(self.pack_all_y())]
 
     def y_for_task(self) -> list[Operation]:
         """Where a task packs the panel of columns at hand."""
@@ -213,10 +217,15 @@ class BlockedProduct:
         if self.columns.runs_along:
             return self._pack_strips()
         if self.columns.is_even:
-            panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
+            panel = self.pack_panel(var("jp"), self._first_packed + var("jp"), const(0), self.k)
             return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
-        step = self.columns.step("yp", var("kp"))
+        step = self.columns.step("yp", var("kp"), self._first_packed)
         return self.shared_packing("kp", self.k, step, self.n, 8)
+
+    @property
+    def _first_packed(self) -> Expr:
+        """Where the panels of the factor that is packed begin."""
+        return self.packed_batch.packed_first(self.panels_n)
 
     def _pack_strips(self) -> Operation:
         """Some steps of the depth of every panel after the other."""
@@ -224,7 +233,8 @@ class BlockedProduct:
         end = start + STRIP
         if not divides(self.k, STRIP):
             end = binary("min", end, self.k)
-        steps = self.columns.steps("yp", var("jp"), start, end)
+        slot = self._first_packed + var("jp")
+        steps = self.columns.steps("yp", slot, var("jp"), start, end)
         panels = ForOp("jp", self.panels_n, steps)
         return self.shared_packing("strip", ceil_div(self.k, STRIP), [panels], self.n, 2)
 
@@ -369,7 +379,8 @@ class BlockedProduct:
     @property
     def y_slot(self) -> Expr:
         """Where the panel of the tile's columns is packed."""
-        return var("jq") if self.plan.y == "before" else const(0)
+        first = self.packed_batch.first(self.panels_n)
+        return first + var("jq") if self.plan.y == "before" else const(0)
 
     def _finish(self) -> list[Operation]:
         final = self._store_tile()

@@ -83,9 +83,9 @@ class ColumnPacker:
         """Memory runs along all columns, not along the depth."""
         return self.is_even and not self._lies_across()
 
-    def steps(self, name: str, panel: Expr, start: Expr, end: Expr) -> list[Operation]:
-        """Statements that fill `name[panel]` from one step of the depth to another."""
-        return [self._rows(name, panel, panel, "p", const(0), start, end)]
+    def steps(self, name: str, slot: Expr, panel: Expr, start: Expr, end: Expr) -> list[Operation]:
+        """Statements that fill `name[slot]` from one step of the depth to another of a panel."""
+        return [self._rows(name, slot, panel, "p", const(0), start, end)]
 
     def value(self, column: Expr, k: Expr) -> Expr:
         spots = Spots(self.buffers, ((self.along, column), (self.depth, k)))
@@ -153,8 +153,9 @@ class ColumnPacker:
             out.append(self._rows(name, slot, panel, f"r{suffix}", first, rest, depth))
         return out
 
-    def step(self, name: str, k: Expr) -> list[Operation]:
-        """Statements that fill one step of the depth of every panel, by a row of all columns.
+    def step(self, name: str, k: Expr, first: Expr) -> list[Operation]:
+        """Statements that fill one step of the depth of every panel, by a row of all columns; the
+        panels lie from `first` on.
         Indices stay affine, so that the walk is vector loads."""
         flat = self.along.flat()
         row = AllocOp(make_buffer("row", self.dtype, [self.along.size]), "stack")
@@ -168,7 +169,7 @@ class ColumnPacker:
             walk = vectorize_map(loop, lanes) if depth == 0 else [loop]
         column = var("jp") * self.tile.columns + var("jv")
         value = self._padded(column, load("row", [column], self.dtype))
-        store = StoreOp(name, [var("jp"), k, var("jv")], value)
+        store = StoreOp(name, [first + var("jp"), k, var("jv")], value)
         cut = ForOp("jv", self.tile.columns, [store], "vector")
         panels = ceil_div(self.along.size, self.tile.columns)
         return [row, *walk, ForOp("jp", panels, [cut])]

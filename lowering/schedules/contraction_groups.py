@@ -176,6 +176,8 @@ def _chosen(e: Expr, guard: Expr, side: int) -> Expr:
 class GroupsProduct(BlockedProduct):
     """Writes the blocked nest of one product of groups, of known depth."""
 
+    packs_batches = False
+
     def __init__(
         self, func: FuncOp, form: GroupedProduct, blocking: Blocking, dtype: DType, whole: bool
     ) -> None:

@@ -34,6 +34,7 @@ from ..te.squares import crossing
 from .attention_shape import recognise_attention
 from .attention_tile import attention_blocking
 from .carried_last import carried_last
+from .cases import in_cases
 from .channel_filter import channel_filter, fits
 from .columns import fold_columns, stretch_arguments
 from .contraction_dots import as_dots, dot_parameters, worth_dots
@@ -83,6 +84,8 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
     for loop in loops_in(block):
         cut_in_pieces(scheduler, loop)
     for loop in loops_in(block):
+        if in_cases(scheduler, loop, parameters):
+            continue
         if (found := crossing(loop, scheduler.nest.buffers, parameters.vector_bytes)) is not None:
             in_squares(scheduler, found, parameters)
         elif not put_together(scheduler, loop, parameters):

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, load, mul, var
+from tensorscript.dialects.te.expr import Expr, const, load, mul, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp
 from tensorscript.dialects.te.rewriting import loads, replace_loads, walk
 
@@ -32,6 +32,7 @@ from .affine import coefficient, flat_index, known
 from .dependence import carried
 from .lanes import vectorize_map
 from .nest import Nest, detach, insert_before, only_child
+from .reached import condition_of
 from .rebuild import copy_all, substituting
 
 MOST_NODES = 24
@@ -64,6 +65,8 @@ def check(nest: Nest, target: str, column: str, side: int) -> str | None:
         return f"nothing is read across {column} and along {target}"
     if len(across) > MOST_TILES:
         return f"{len(across)} operands are read across, more than {MOST_TILES}"
+    if _copied(row, stores, across, nest.buffers) is None:
+        return "what is read across is read under several conditions"
     for loop in (row, loops[-1]):
         if (known(loop.extent) or side) < side or not loop.start.is_int(0):
             return f"loop {loop.var} does not run from 0 over {side} iterations at least"
@@ -95,11 +98,29 @@ def _around(
     loops: list[ForOp], row: ForOp, stores: list[StoreOp], across: list[Expr], side: int,
     buffers: Mapping[str, Buffer],
 ) -> list[Operation]:  # fmt: skip
-    results = len(stores) == 1 and _lies_along(stores[0].value, row.var, across, buffers)
-    made = _Squares(row, loops[-1], stores, across, side, results).build()
+    copied = _copied(row, stores, across, buffers)
+    assert copied is not None  # as `check` and `crossing` have seen
+    made = _Squares(row, loops[-1], stores, copied, side).build()
     for loop in reversed([f for f in loops[:-1] if f is not row]):
         made = [ForOp(loop.var, loop.extent, made, start=loop.start)]
     return made
+
+
+def _copied(
+    row: ForOp, stores: list[StoreOp], across: list[Expr],
+    buffers: Mapping[str, Buffer],
+) -> dict[Expr, Expr] | None:  # fmt: skip
+    """What the squares are filled with, by the reads: these, where they are read at all. Nothing
+    where it is results that are transposed; None if a read has no one condition."""
+    if len(stores) == 1 and _lies_along(stores[0].value, row.var, across, buffers):
+        return {}
+    found: dict[Expr, Expr] = {}
+    for read in across:
+        conditions = {condition_of(s.value, read) for s in stores if read in loads(s.value)}
+        if len(conditions) != 1 or (condition := conditions.pop()) is None:
+            return None
+        found[read] = select(condition, read, const(0, read.dtype))
+    return found
 
 
 @dataclass(frozen=True)
@@ -129,7 +150,9 @@ def crossing(
     fewest = min(side, least)
     if any((known(f.extent) or side) < fewest or not f.start.is_int(0) for f in (row, loops[-1])):
         return None
-    return Crossing(loops, row, stores, across, side) if side >= LEAST_SIDE else None
+    if side < LEAST_SIDE or _copied(row, stores, across, buffers) is None:
+        return None
+    return Crossing(loops, row, stores, across, side)
 
 
 def transpose_tiles(
@@ -220,12 +243,10 @@ class _Squares:
     """Writes the loops over squares and over what they leave."""
 
     def __init__(
-        self, row: ForOp, column: ForOp, stores: list[StoreOp], across: list[Expr], side: int,
-        results: bool,
-    ) -> None:  # fmt: skip
+        self, row: ForOp, column: ForOp, stores: list[StoreOp], copied: dict[Expr, Expr], side: int
+    ) -> None:
         self.row, self.column = row, column
-        self.stores, self.across, self.side = stores, across, side
-        self.results = results
+        self.stores, self.copied, self.side = stores, copied, side
 
     def build(self) -> list[Operation]:
         """Whole squares, then what they leave of the columns, then of the rows."""
@@ -284,14 +305,14 @@ class _Squares:
             inner = ForOp(f"{j}_{stage}{suffix}", width, body, "vector")
             return ForOp(f"{i}_{stage}{suffix}", height, [inner], kind)
 
-        if self.results:
+        if not self.copied:
             return [over("u0", self._body(*place("u0")), "vector")]
         out: list[Operation] = []
         tiles: dict[Expr, Expr] = {}
-        for number, read in enumerate(self.across):
+        for number, (read, value) in enumerate(self.copied.items()):
             name, stage = f"{i}_square{number}{suffix}", f"u{number}"
             out.append(AllocOp(Buffer(name, read.dtype, (const(self.side),) * 2), "stack"))
-            copy = StoreOp(name, lanes(stage), self._at(*place(stage))(read))
+            copy = StoreOp(name, lanes(stage), self._at(*place(stage))(value))
             out.append(over(stage, [copy], "vector"))
             tiles[read] = load(name, lanes("t"), read.dtype)
         rewrite = self._at(*place("t"))

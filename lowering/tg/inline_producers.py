@@ -91,7 +91,7 @@ def _may_inline(producer: ComputeOp) -> bool:
     return _reads_each_once(user, index, producer.type.rank)
 
 
-def _inline_into(consumer: ComputeOp | ReductionOp, chosen: set[SSAValue]) -> Operation | None:
+def inline_into(consumer: ComputeOp | ReductionOp, chosen: set[SSAValue]) -> Operation | None:
     """`consumer` with the chosen producers substituted; None if it reads none of them."""
     replaced: dict[int, Expr] = {}
     values: list[SSAValue] = []
@@ -124,7 +124,7 @@ def _run_on_block(block: Block) -> bool:
             for value in op.inputs
             if isinstance(producer := value.owner, ComputeOp) and _may_inline(producer)
         }
-        if chosen and (clone := _inline_into(op, chosen)) is not None:
+        if chosen and (clone := inline_into(op, chosen)) is not None:
             block.insert_op_before(clone, op)
             op.results[0].replace_all_uses_with(clone.results[0])
             block.erase_op(op)

@@ -10,9 +10,13 @@ import pytest
 
 import tensorscript as ts
 from tensorscript.backends.target import host
+from tensorscript.base.dtypes import bool_, float32
+from tensorscript.dialects.te.expr import all_of, const, load, select, var
 from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
 from tensorscript.lowering.schedules.crossed import in_squares
+from tensorscript.lowering.te.reached import condition_of
 from tensorscript.lowering.te.squares import crossing
+from tensorscript.nn import functional as F
 
 Program = Callable[[ts.Tensor], ts.Tensor]
 
@@ -132,3 +136,28 @@ def test_the_way_of_squares(
     assert text.count("alloc ") == copies
     compiled = ts.compile(crossed_sum, (x,), schedule=schedule, cache=False)
     np.testing.assert_allclose(compiled(x), x.T * 2 + 1, rtol=1e-6)
+
+
+def within_zeros(x: ts.Tensor) -> ts.Tensor:
+    return ts.sigmoid(F.pad(x, [1, 1, 1, 1])).permute(0, 2, 3, 1) * 2
+
+
+def test_what_lies_outside_is_not_read() -> None:
+    """Squares are filled with what the program reads, under the conditions that it reads it."""
+    x = np.random.default_rng(0).standard_normal((2, 48, 30, 30)).astype("f4")
+    compiled = ts.compile(within_zeros, (x,), fallback="error", cache=False)
+    copies = [s for s in compiled.ir("scheduled").split("\n") if "te.store i2_square" in s]
+    assert copies and all("= select(" in copy for copy in copies)
+    np.testing.assert_allclose(
+        compiled(x), within_zeros(ts.from_numpy(x)).numpy(), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_conditions_of_a_part() -> None:
+    x, y = load("x", [var("i")], float32), load("y", [var("i")], float32)
+    zero, first, last = const(0.0, float32), var("i") < 9, var("i") > 3
+    assert condition_of(select(first, select(last, x, y) * 2.0, zero), x) is all_of([first, last])
+    assert str(condition_of(select(first, zero, x + y), x)) == "~(i < 9)"
+    assert condition_of(x + select(first, x, zero), x) is const(True, bool_)
+    assert condition_of(select(first, x, select(last, x, zero)), x) is None
+    assert condition_of(select(y > 0.0, x, zero), x) is None
