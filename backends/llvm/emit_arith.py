@@ -8,9 +8,9 @@ module has none. `min` and `max` give NaN if either operand is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tensorscript.base.dtypes import DType, bool_
+from tensorscript.base.dtypes import DType, bool_, float32, float64
 
 from .emit_text import Code
 from .emit_types import register_type, splat, suffix, vector_of
@@ -165,6 +165,19 @@ def compare(site: Site, op: str, a: str, b: str) -> str:
     if op in ("eq", "ne"):
         return site.test(op, a, b)
     return site.test(("s" if site.dtype.signed else "u") + op, a, b)
+
+
+def compare_signs(site: Site, op: str, a: str, zero: str) -> str:
+    """A number that is less or greater than 0; of a difference its two sides are, which are there
+    sooner, and narrower where they were made wider. No difference of floats becomes 0 by rounding,
+    and one of two infinities is NaN, which is neither greater nor less, as they are not."""
+    if (found := site.code.differences.get(a)) is None:
+        return compare(site, op, a, zero)
+    dtype, x, y = found
+    narrow = [site.code.widened.get(side) for side in (x, y)]
+    if dtype is float64 and all(n is not None and n[0] == "float" for n in narrow):
+        dtype, (x, y) = float32, (n[1] for n in narrow if n is not None)
+    return compare(replace(site, dtype=dtype), op, x, y)
 
 
 BINARY: dict[str, Callable[[Site, str, str], str]] = {

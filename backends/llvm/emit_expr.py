@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tensorscript.base.dtypes import DType, bool_, int32, int64
+from tensorscript.base.dtypes import DType, bool_, float32, float64, int32, int64
 from tensorscript.dialects.te.expr import Expr, add, const, sub
 from tensorscript.dialects.te.rewriting import loads, substitute
 from tensorscript.dialects.te.vocabulary import COMPARISONS
 
-from .emit_arith import BINARY, Site, compare
+from .emit_arith import BINARY, Site, compare, compare_signs
 from .emit_call import emit_call, integer_power, is_predicate
 from .emit_cast import convert, reinterpret, round_result
 from .emit_compare import compare_apart, numbers_apart
@@ -158,6 +158,8 @@ def _emit_binary(context: Context, e: Expr) -> Value:
     made = BINARY[e.op](site, a, b)
     if is_half(e.dtype) and e.op not in ("min", "max"):
         made = round_result(context.code, e.dtype, site.lanes, made)
+    if e.op == "sub" and site.lanes == 1 and e.dtype in (float32, float64):
+        context.code.differences[made] = e.dtype, a, b
     return Value(made, site.lanes)
 
 
@@ -167,6 +169,8 @@ def _emit_compare(context: Context, e: Expr) -> Value:
     if (form := numbers_apart(context, e)) is not None:
         return compare_apart(context, e, form, value_of)
     site, a, b = _pair(context, e)
+    if site.lanes == 1 and e.op in ("lt", "gt") and e.args[1].is_const and e.args[1].value == 0:
+        return Value(compare_signs(site, e.op, a, b))
     return Value(compare(site, e.op, a, b), site.lanes)
 
 

@@ -90,11 +90,15 @@ class Lane:
 
 @dataclass
 class Scope:
-    """Names in force. te names are unique in a function, so entries are simply overwritten."""
+    """Names in force. te names are unique in a function, so entries are simply overwritten.
+
+    `joined` are conditions of several comparisons of data, all of which are there.
+    """
 
     values: dict[str, Bound | Slot] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     replaced: dict[str, Expr] = field(default_factory=dict)
+    joined: set[str] = field(default_factory=set)
 
     def bound(self, name: object) -> Bound | None:
         found = self.values.get(str(name))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import int64
+from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import (
@@ -38,6 +38,7 @@ OUT_OF_MEMORY = 2
 """Status codes of a te.func; other failures pass on the callee's code."""
 
 _CHEAP_NODES = 8
+_COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 _CHEAP_OPS = frozenset(("var", "const", "add", "sub", "mul"))
 
 
@@ -51,6 +52,8 @@ def emit_let(context: Context, op: Operation) -> None:
         return
     if context.vector is not None and context.vector.varies(value):
         context.vector.varying.add(op.var)
+    if _is_joined(value):
+        scope.joined.add(op.var)
     is_index = value.dtype is int64
     scope.values[op.var] = Bound(
         value_of(context, value),
@@ -59,6 +62,14 @@ def emit_let(context: Context, op: Operation) -> None:
         multiple(value, scope) if is_index else 1,
         upper(value, scope) if is_index and nonneg(value, scope) else None,
     )
+
+
+def _is_joined(value: Expr) -> bool:
+    """A condition that joins comparisons of numbers with a fraction, which are data."""
+    if value.dtype is not bool_ or value.op not in ("and", "or", "select"):
+        return False
+    tests = [n for n in walk(value) if n.op in _COMPARISONS]
+    return len(tests) > 1 and all(t.args[0].dtype.is_floating_point for t in tests)
 
 
 def _stays_symbolic(context: Context, value: Expr) -> bool:
@@ -142,7 +153,8 @@ def emit_if(context: Context, op: Operation) -> None:
         return
     value = value_of(context, condition)
     if value.lanes == 1:
-        _branch(context, value.text, then, otherwise)
+        joined = condition.op == "var" and condition.value in context.scope.joined
+        _branch(context, value.text, then, otherwise, joined or _is_joined(condition))
         return
     site = context.site(condition.dtype, value.lanes)
     if then:
@@ -152,11 +164,17 @@ def emit_if(context: Context, op: Operation) -> None:
 
 
 def _branch(
-    context: Context, condition: str, then: Sequence[Operation], otherwise: Sequence[Operation]
+    context: Context,
+    condition: str,
+    then: Sequence[Operation],
+    otherwise: Sequence[Operation],
+    joined: bool,
 ) -> None:
+    """A branch of the program. Data seldom says a part of a condition more surely than all of it,
+    so that a branch for each part is one more that processors guess wrong."""
     code = context.code
     yes, no, join = code.name("then"), code.name("else"), code.name("join")
-    code.branch(condition, yes, no if otherwise else join)
+    code.branch(condition, yes, no if otherwise else join, together=joined)
     code.start(yes)
     context.block(then)
     if otherwise:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from tensorscript.base.dtypes import DType
+
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\(", re.MULTILINE)
 _WORK = re.compile(r"\bbr i1 |\bcall [^@]*@(?!llvm\.)")
 _PRINTABLE = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
@@ -43,6 +45,7 @@ class ModuleText:
         self._strings: dict[bytes, str] = {}
         self._metadata: list[str] = []
         self._streamed = ""
+        self._unpredictable = ""
 
     def add_global(self, line: str) -> None:
         """A global variable, once (an unrolled te.alloc comes several times)."""
@@ -77,6 +80,13 @@ class ModuleText:
             ]
         return len(self._metadata)
 
+    def unpredictable_metadata(self) -> str:
+        """What branches are marked with that nobody foresees."""
+        if not self._unpredictable:
+            self._unpredictable = f"!{self._next_metadata()}"
+            self._metadata.append(f"{self._unpredictable} = !{{}}")
+        return self._unpredictable
+
     def streamed_metadata(self) -> str:
         """What stores past the caches are marked with."""
         if not self._streamed:
@@ -104,6 +114,7 @@ class Code:
     scalar-replacement pass looks for them.
 
     Attributes:
+        differences: single floats that were subtracted, with their dtype and both sides.
         halves: floats that were loaded as half types, with the register of what lay in memory.
         widened: floats that were made wider, with their narrower type and register.
     """
@@ -111,6 +122,7 @@ class Code:
     def __init__(self, module: ModuleText) -> None:
         self.module = module
         self.block = "entry"
+        self.differences: dict[str, tuple[DType, str, str]] = {}
         self.halves: dict[str, str] = {}
         self.widened: dict[str, tuple[str, str]] = {}
         self._allocas: list[str] = []
@@ -148,8 +160,11 @@ class Code:
         self._lines.append(f"{label}:")
         self.block, self._open = label, True
 
-    def branch(self, condition: str, yes: str, no: str) -> None:
-        self.end(f"br i1 {condition}, label %{yes}, label %{no}")
+    def branch(self, condition: str, yes: str, no: str, together: bool = False) -> None:
+        """Close the block by a choice. Of a condition of several parts LLVM makes a branch for
+        each, unless they are kept `together`."""
+        kept = f", !unpredictable {self.module.unpredictable_metadata()}" if together else ""
+        self.end(f"br i1 {condition}, label %{yes}, label %{no}{kept}")
 
     def end(self, terminator: str) -> None:
         """Close the current block; what follows starts with `start`."""

@@ -383,3 +383,56 @@ def test_buffers_inside_a_vector_loop_belong_to_a_lane() -> None:
     }"""
     assert run_te(text, x, y) == 0
     np.testing.assert_array_equal(y, 2 * (1 + 3 * x) + 2 * x)
+
+
+SIDES = (0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, np.inf, -np.inf, np.nan)
+
+
+@pytest.mark.parametrize("short", ["f32", "f64"])
+@pytest.mark.parametrize("of", ["a - b", "f64(a) - f64(b)"])
+@pytest.mark.parametrize("op", ["<", ">"])
+def test_the_sign_of_a_difference_is_told_by_its_sides(op: str, of: str, short: str) -> None:
+    """It is compared as the difference itself is: of infinities, NaN and the least floats, too."""
+    dtype = np.dtype(np.float32 if short == "f32" else np.float64)
+    a, b = (f"x.{short}[i]", f"y.{short}[j]")
+    value = of.replace("a", a, 1).replace("b", b, 1) if "f64" not in of else f"f64({a}) - f64({b})"
+    wide = "f64" if "f64" in of else short
+    count = len(SIDES)
+    text = f"""te.func @k host scheduled (x: {short}[{count}], y: {short}[{count}],
+        out z: i64[{count}, {count}]) {{
+      te.for i in 0 .. {count} serial {{
+        te.for j in 0 .. {count} serial {{
+          te.let d: {wide} = {value}
+          te.let c: b1 = d.{wide} {op} (0.0).{wide}
+          te.store z[i, j] = i64(c.b1)
+        }}
+      }}
+    }}"""
+    sides, z = np.array(SIDES, dtype), np.zeros((count, count), np.int64)
+    compiled = Compiled(text.replace(",\n        out", ", out"))
+    assert "fcmp ogt" in compiled.text or "fcmp olt" in compiled.text
+    assert ", 0x0" not in compiled.text  # what is compared are the sides
+    assert compiled(sides, sides, z) == 0
+    with np.errstate(all="ignore"):
+        wanted = sides[:, None].astype(np.float64) - sides[None, :].astype(np.float64)
+    np.testing.assert_array_equal(z, wanted < 0 if op == "<" else wanted > 0)
+
+
+def test_conditions_of_several_comparisons_stay_one_branch() -> None:
+    text = """te.func @k host scheduled (x: f32[9], y: f32[9], inout z: i64[9]) {
+      te.for i in 0 .. 9 serial {
+        te.let c: b1 = select(x.f32[i] > (0.0).f32, y.f32[i] > (0.0).f32, False)
+        te.if c.b1 {
+          te.store z[i] = 1
+        }
+        te.if i > 2 {
+          te.store z[i] = z.i64[i] + 2
+        }
+      }
+    }"""
+    x, y = (np.random.default_rng(k).standard_normal(9).astype("f4") for k in (0, 1))
+    z = np.zeros(9, np.int64)
+    compiled = Compiled(text)
+    assert compiled.text.count("!unpredictable") == 1
+    assert compiled(x, y, z) == 0
+    np.testing.assert_array_equal(z, (x > 0) & (y > 0) | np.where(np.arange(9) > 2, 2, 0))
