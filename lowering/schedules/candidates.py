@@ -140,7 +140,9 @@ def _of_product(product: Product, buffers: dict[str, Buffer], best: CPUParameter
 
 def _of_convolution(func: FuncOp, form: Convolution, best: CPUParameters) -> Blockings:
     constant = made_of(form.product.x, best.fixed)
-    name, sizes = convolution_step(form, best.vector_bytes, all_buffers(func), constant)
+    name, sizes = convolution_step(
+        form, best.vector_bytes, all_buffers(func), constant, best.first_cache
+    )
     if name not in CONVOLUTIONS:
         return []
     own = ConvolutionBlocking(*sizes)

@@ -291,7 +291,9 @@ def _product_step(
         return "plane filter", width
     if (convolution := as_convolution(product)) is not None:
         constant = made_of(convolution.product.x, parameters.fixed)
-        name, sizes = convolution_step(convolution, width, buffers, constant)
+        name, sizes = convolution_step(
+            convolution, width, buffers, constant, parameters.first_cache
+        )
         if isinstance(parameters.blocking, ConvolutionBlocking):
             sizes = astuple(parameters.blocking)
         return name, *sizes
