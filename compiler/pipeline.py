@@ -77,9 +77,11 @@ def _winograd(module: ModuleOp, options: CompileOptions) -> ModuleOp:
 
 
 def _channels_last(module: ModuleOp, options: CompileOptions) -> ModuleOp:
-    if not targets.parse(options.target, options.cpu).is_ptx:
+    target = targets.parse(options.target, options.cpu)
+    if not target.is_ptx:
+        units = target.exact_tiles if options.strict else target.tiles
         for func in functions(module):
-            channels_last(func)
+            channels_last(func, units)
     return module
 
 

@@ -91,9 +91,21 @@ class GroupedProduct:
 
 def _packed(factor: Expr, sums: DType, count: int) -> Expr | None:
     """The narrow number that a factor is the conversion of."""
-    inner = factor.args[0] if factor.op == "cast" else factor
+    inner = _unconverted(factor)
     packed = PACKED[count].get(inner.dtype)
     return None if packed is None or SUMS[packed] is not sums else cast(inner, packed)
+
+
+def _unconverted(factor: Expr) -> Expr:
+    """What a factor is made of, or a zero beyond the border of an image, before its conversion."""
+    if factor.op == "cast":
+        return factor.args[0]
+    if factor.op == "select" and factor.args[1].op == "cast":
+        guard, inside, border = factor.args
+        (inner,) = inside.args
+        if border.is_const and border.value == 0:
+            return select(guard, inner, const(0, inner.dtype))
+    return factor
 
 
 def _of_two_signs(x: Expr, y: Expr) -> tuple[Expr, int]:

@@ -23,11 +23,19 @@ from xdsl.ir import Operation
 from tensorscript.base.dtypes import DType, bfloat16, int8
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    PrefetchOp,
+    StoreOp,
+    UpdateOp,
+)
 
 from ..te.affine import known
 from .contraction_groups import GroupedProduct, GroupsProduct, worth_grouping
-from .contraction_plan import Costs, Lie, Sizes
+from .contraction_plan import Costs, Lie, Sizes, lines
 from .contraction_shape import SUM_DTYPES, Product
 from .contraction_tile import BLOCK_BYTES, Blocking, divides, many
 
@@ -40,6 +48,9 @@ ROWS, COLUMNS = 32, 32
 """Of sums: four registers for these and four for factors, each of which is used twice."""
 FEW_COLUMNS = 64
 """The same where one register has all rows: most registers for what is read once."""
+FEW_READERS = range(2, 5)
+"""Panels of rows, which read columns so few times that these are waited for if nobody asks; one
+panel reads on and on."""
 FEW_PANELS = 2
 """Of columns, which read rows so few times that copying them does not pay."""
 DEPTH = 128
@@ -139,11 +150,19 @@ class TilesProduct(GroupsProduct):
             kept = load("sums", self._sum_place("5t"), self.dtype)
             again = self._moved("5t", "acc", self._acc("5t"), kept)
             start = [IfOp(binary("eq", var("kb"), 0), [clear], [again])]
-        return [
-            *start,
-            ForOp("kt", self.turns, [self._multiply()], reduction=True),
-            *self._finish(),
+        step = [self._multiply(), *self._fetch_next()]
+        return [*start, ForOp("kt", self.turns, step, reduction=True), *self._finish()]
+
+    def _fetch_next(self) -> list[Operation]:
+        """The next panel of columns, step by step, where few panels of rows read it from afar."""
+        if self.plan.y != "before" or known(self.panels_m) not in FEW_READERS:
+            return []
+        group, dtype = self.first_group + var("kt") * SIDE, self.form.y.dtype
+        columns = [j // self.count for j in lines(self.tile.columns * self.count, dtype)]
+        places = [
+            [self.y_slot + 1, group + g, const(j), const(0)] for g in range(SIDE) for j in columns
         ]
+        return [PrefetchOp(load("yp", place, dtype)) for place in places]
 
     def _multiply(self) -> Operation:
         i, j, g, u = (var(f"{name}2t") for name in "ijgu")

@@ -206,11 +206,13 @@ def _depends_on_position(y: Expr, dim: Dim) -> bool:
 
 
 def _affine_parts(y: Expr) -> Iterator[Expr]:
-    """The indices and the compared positions of a read, guarded or not; of another expression the
-    whole, which is affine in nothing."""
+    """The indices and the compared positions of a read, guarded or not, converted or not; of
+    another expression the whole, which is affine in nothing."""
     read, conditions = y, []
     if y.op == "select" and y.args[2].is_const:
         conditions, read = [y.args[0]], y.args[1]
+    while read.op == "cast":
+        (read,) = read.args
     if read.op != "load":
         yield y
         return

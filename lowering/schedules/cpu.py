@@ -289,7 +289,9 @@ def _product_step(
     planes = as_plane_filter(product, buffers)
     if planes is not None and worth_turning_planes(planes, width, buffers):
         return "plane filter", width
-    if (convolution := as_convolution(product)) is not None:
+    kind, steps = product_kernel(product, buffers, parameters)
+    convolution = as_convolution(product) if kind not in UNIT_KERNELS else None
+    if convolution is not None:
         constant = made_of(convolution.product.x, parameters.fixed)
         name, sizes = convolution_step(
             convolution, width, buffers, constant, parameters.first_cache
@@ -297,7 +299,6 @@ def _product_step(
         if isinstance(parameters.blocking, ConvolutionBlocking):
             sizes = astuple(parameters.blocking)
         return name, *sizes
-    kind, steps = product_kernel(product, buffers, parameters)
     # A blocking that is given is one of tiles.
     dots = as_dots(product, buffers) if parameters.blocking is None else None
     if dots is not None and worth_dots(dots, width, parameters.fixed, steps):

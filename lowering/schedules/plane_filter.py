@@ -23,7 +23,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
-from tensorscript.dialects.te.expr import Expr, binary, const, load, var
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import loads, replace_loads
 
@@ -173,7 +173,7 @@ class _Nest:
         read = self.form.read
         place = [inside.get(d, index) for d, index in enumerate(read.args)]
         spots = self._spots("bc", "ci", axis, "pi")
-        value = spots.expression(load(str(read.value), place, read.dtype))
+        value = cast(spots.expression(load(str(read.value), place, read.dtype)), self.dtype)
         target = spots.indices("image", [*map(var, names), var("ci")])
         store = StoreOp("image", target, value)
         return self._turned(("pi", prod(self.form.places)), ("ci", self.block), [store])
@@ -183,7 +183,8 @@ class _Nest:
         columns = self.p.columns
 
         def of_image(n: Expr) -> Expr:
-            return load("image", [*(n.args[d] for d in self.form.spatial), var("ch")], n.dtype)
+            place = [*(n.args[d] for d in self.form.spatial), var("ch")]
+            return load("image", place, self.dtype)  # converted when it was turned
 
         weight = load("weights", [var("bc"), self.p.depth.flat(), var("ch")], self.dtype)
         update = UpdateOp(

@@ -17,8 +17,9 @@ its result does; convolutions that mix channels of a window are faster on planes
 they read; they give either layout, if rows of pixels divide into runs. What is left is changed
 where it is linked to a convolution by channel.
 
-Convolutions of bytes that mix channels (`integer_products.py`) want channels last, too, and the
-channel last among what they sum up: bytes that are multiplied by one instruction are neighbours.
+Convolutions of bytes that mix channels (`integer_products.py`), and those of bfloat16 where a
+matrix unit takes them, want channels last, too, and the channel last among what they sum up:
+numbers that are multiplied by one instruction are neighbours.
 Their images are copied if they cannot lie so.
 """
 
@@ -29,7 +30,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from xdsl.ir import Attribute, Block, SSAValue
 
-from tensorscript.base.dtypes import int32
+from tensorscript.base.dtypes import DType, bfloat16, float32, int32
 from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, load, node, var
@@ -69,7 +70,7 @@ class _Link:
     """How an op reads an operand of images: batch, channels, places."""
 
     def __init__(self, op: _Body, number: int) -> None:
-        self.value = op.inputs[number]
+        self._op, self._number = op, number
         self.reads = reads_of(op.expr, number)
         dims = [index[1:] for index in self.reads]
         self.by_channel = all(_is_moved(channel, "i1") for channel, *_ in dims)
@@ -80,6 +81,11 @@ class _Link:
             for _, *places in dims
             for place in places
         )
+
+    @property
+    def value(self) -> SSAValue:
+        """The operand, which may have been written again since."""
+        return self._op.inputs[self._number]
 
 
 def _is_moved(e: Expr, name: str) -> bool:
@@ -143,11 +149,27 @@ def _constant_by_channel(op: _Body, number: int) -> bool:
     )
 
 
-class _Graph:
-    """The computing ops of a block, and how each reads images."""
+def _is_of_halves(op: ContractOp) -> bool:
+    """A product in float32 of many channels of bfloat16 by constants of it."""
+    body, channels = op.expr, known(op.extents.data[0]) or 0
+    weights = [value for value in op.inputs if isinstance(value.owner, ConstantOp)]
+    if body.op != "mul" or len(weights) != 1 or channels < LEAST_CHANNELS:
+        return False
+    return body.dtype is float32 and all(_converts_halves(factor) for factor in body.args)
 
-    def __init__(self, ops: Sequence[_Body]) -> None:
+
+def _converts_halves(factor: Expr) -> bool:
+    """A number of bfloat16, or beyond the border of an image something else."""
+    inside = factor.args[1] if factor.op == "select" else factor
+    return inside.op == "cast" and inside.args[0].dtype is bfloat16
+
+
+class _Graph:
+    """The computing ops of a block, and how each reads images; dtypes that a matrix unit takes."""
+
+    def __init__(self, ops: Sequence[_Body], units: frozenset[DType]) -> None:
         self.links = {op: list(_links(op)) for op in ops}
+        self.units = units
 
     def filters_channels(self, op: _Body) -> bool:
         """A convolution of each channel by constant weights of its own."""
@@ -157,14 +179,17 @@ class _Graph:
         return any(_constant_by_channel(op, k) for k in range(len(op.inputs)))
 
     def wants_last(self, op: _Body) -> bool:
-        return self.filters_channels(op) or self.multiplies_bytes(op)
+        return self.filters_channels(op) or self.multiplies_groups(op)
 
-    def multiplies_bytes(self, op: _Body) -> bool:
-        """A convolution of bytes that mixes the channels of windows, in 32-bit integers."""
-        if not isinstance(op, ContractOp) or op.type.dtype is not int32:
+    def multiplies_groups(self, op: _Body) -> bool:
+        """A convolution that mixes the channels of windows: of bytes, in 32-bit integers, or of
+        many channels in bfloat16, with constant weights, where a matrix unit takes that."""
+        if not isinstance(op, ContractOp):
             return False
         windows = [link for link in self.links[op] if link.has_window and link.mixes_channels]
-        return len(windows) == 1 and not windows[0].has_groups
+        if len(windows) != 1 or windows[0].has_groups:
+            return False
+        return op.type.dtype is int32 or (bfloat16 in self.units and _is_of_halves(op))
 
     def settled(self) -> set[SSAValue]:
         """The values that may change, after all that would make an op read across memory is out."""
@@ -175,7 +200,7 @@ class _Graph:
 
     def _in_the_way(self, op: _Body, chosen: set[SSAValue]) -> list[SSAValue]:
         """What has to keep its layout because of this op."""
-        if self.multiplies_bytes(op):
+        if self.multiplies_groups(op):
             return []
         links = self.links[op]
         around = [op.results[0], *(link.value for link in links)]
@@ -218,8 +243,8 @@ class _Rewriter:
     def rewrite(self, op: _Body, block: Block) -> None:
         """Put an op that makes or reads such values in the place of `op`."""
         result, inputs = op.results[0], list(op.inputs)
-        is_bytes = self.graph.multiplies_bytes(op)
-        if is_bytes:
+        in_groups = self.graph.multiplies_groups(op)
+        if in_groups:
             self._move_image(op, block)
         moved = {n for n, value in enumerate(inputs) if value in self.made}
         if result not in self.chosen and not moved:
@@ -241,7 +266,7 @@ class _Rewriter:
             result_types=[type_],
             properties={**op.properties, "body": ExprAttr(_read(body, moved, constants))},
         )
-        if is_bytes:
+        if in_groups:
             _sum_channels_last(clone)
         clone.location = op.location
         block.insert_op_before(clone, op)
@@ -251,7 +276,7 @@ class _Rewriter:
             result.replace_all_uses_with(clone.results[0])
 
     def _move_image(self, op: _Body, block: Block) -> None:
-        """A copy, channels last, of the image of a convolution of bytes that has none."""
+        """A copy, channels last, of the image of a convolution in groups that has none."""
         (image,) = (k.value for k in self.graph.links[op] if k.has_window and k.mixes_channels)
         if image in self.made:
             return
@@ -307,14 +332,18 @@ def _read(body: Expr, moved: set[int], constants: set[int]) -> Expr:
     return transform(body, visit)
 
 
-def channels_last(func: FuncOp) -> None:
-    """Run on the block of a function; the regions in it stay as they are."""
+def channels_last(func: FuncOp, units: frozenset[DType] = frozenset()) -> None:
+    """Run on the block of a function; the regions in it stay as they are.
+
+    Args:
+        units: dtypes that the target's matrix unit multiplies.
+    """
     block = func.block
     ops = [op for op in block.ops if isinstance(op, _Body)]
-    graph = _Graph(ops)
+    graph = _Graph(ops, units)
     if not any(map(graph.wants_last, ops)):
         return
-    forced = {op.results[0] for op in ops if graph.multiplies_bytes(op)}
+    forced = {op.results[0] for op in ops if graph.multiplies_groups(op)}
     rewriter = _Rewriter(graph, graph.near_filters(graph.settled()) | forced)
     for op in ops:
         rewriter.rewrite(op, block)

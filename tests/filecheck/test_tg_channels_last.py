@@ -8,6 +8,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
+from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.compiler.stages import parse_module
 from tensorscript.dialects.tg.ops import functions
 from tensorscript.lowering.schedules.cpu import schedule_cpu
@@ -122,10 +123,10 @@ def printed(module: ModuleOp) -> str:
     return out.getvalue()
 
 
-def after(text: str) -> ModuleOp:
+def after(text: str, units: frozenset[DType] = frozenset()) -> ModuleOp:
     module = parse_module(text)
     for func in functions(module):
-        channels_last(func)
+        channels_last(func, units)
     module.verify()
     return module
 
@@ -148,6 +149,48 @@ def test_channels_last(name: str) -> None:
 def test_planes_stay(name: str) -> None:
     text = function(PLANES[name], image(16))
     assert printed(after(text)) == printed(parse_module(text))
+
+
+HALF_IMAGE = '!tg.tensor<"bf16[1, 16, 8, 8]">'
+SUMS = HALF_IMAGE.replace("bf16", "f32")
+
+
+def halves(name: str, source: str) -> str:
+    """A convolution of bfloat16 that mixes channels, in float32."""
+    return (
+        f'  %{name} = tg.contract %{source}, %h "add" <"select((i2 + r1 < 8) & (i3 + r2 < 8), '
+        'f32(a0.bf16[0, r0, i2 + r1, i3 + r2]), (0.0).f32) * f32(a1.bf16[i1, r0, r1, r2])"> over '
+        f'<"16, 2, 2"> : ({HALF_IMAGE}, !tg.tensor<"bf16[16, 16, 2, 2]">) -> {SUMS}\n'
+    )
+
+
+def rounded(name: str, source: str) -> str:
+    return (
+        f'  %{name} = tg.pointwise %{source} <"bf16(a0.f32[0, i1, i2, i3])"> : ({SUMS}) -> '
+        f"{HALF_IMAGE}\n"
+    )
+
+
+ADDED = (
+    '  %o = tg.pointwise %b, %x <"bf16(a0.f32[0, i1, i2, i3] + f32(a1.bf16[0, i1, i2, i3]))"> : '
+    f"({SUMS}, {HALF_IMAGE}) -> {HALF_IMAGE}\n"
+)
+HALVES = (
+    '"tg.func"() <{sym_name = "f", argument_names = ["x"], sizes = [], input_strides = [unit]}> '
+    f"({{\n^bb0(%x: {HALF_IMAGE}):\n"
+    + constant("h", 16, 16, 2, 2).replace("f4", "u2").replace("f32", "bf16").replace("00" * 4096,
+                                                                                   "00" * 2048)
+    + halves("a", "x") + rounded("r", "a") + halves("b", "r") + ADDED + halves("c", "o")
+    + rounded("z", "c") + f"  tg.return %z : {HALF_IMAGE}\n}}) : () -> ()"
+)  # fmt: skip
+WINDOWS = "f32(a0.bf16[0, i1 + r0, i2 + r1, r2]), (0.0).f32) * f32(a1.bf16[i3, r2, r0, r1])"
+
+
+def test_halves_go_channels_last_where_a_matrix_unit_takes_them() -> None:
+    assert printed(after(HALVES)) == printed(parse_module(HALVES))
+    text = printed(after(HALVES, frozenset([bfloat16])))
+    in_order(text, ["tg.view", '"a0.bf16[i0, i3, i1, i2]"', WINDOWS, WINDOWS, "tg.view", WINDOWS])
+    assert text.count("tg.contract") == 3  # none is computed twice for those who read planes
 
 
 def test_the_filter_is_a_tile_of_pixels_by_channels() -> None:
