@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .deferred import deferred
+from tensorscript.base.deferred import deferred
 
 if TYPE_CHECKING:
     from .function import CompiledFunction

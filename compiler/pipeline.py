@@ -19,7 +19,6 @@ from tensorscript.dialects.tg.ops import FuncOp, functions
 from tensorscript.lowering.schedule import apply_schedules
 from tensorscript.lowering.schedules.cpu import schedule_cpu
 from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
-from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.tg.channels_last import channels_last
@@ -36,6 +35,7 @@ from tensorscript.lowering.tg.split_batch import split_batch
 from tensorscript.lowering.tg.winograd import winograd
 from tensorscript.lowering.tg_to_te.host import tg_to_te
 
+from . import late_gpu
 from .cache import DiskCache
 from .observe import Pass, Run
 from .options import CompileOptions
@@ -142,7 +142,7 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     target = targets.parse(options.target, options.cpu)
     apply_schedules(module, dict(options.schedules))
     if target.is_ptx:
-        schedule_gpu(module)
+        late_gpu.schedule_gpu(module)
     else:
         schedule_cpu(module, cpu_parameters(target, options))
     return module

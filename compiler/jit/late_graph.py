@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorscript.compiler.deferred import deferred
+from tensorscript.base.deferred import deferred
 
 if TYPE_CHECKING:
     from tensorscript.frontends.trace.calls import Callee, record_call

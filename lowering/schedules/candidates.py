@@ -30,9 +30,10 @@ from .contraction_tile import Blocking
 from .contraction_tiles import tiles_blocking
 from .convolution import Convolution, as_convolution, convolution_step
 from .convolution_nest import ConvolutionBlocking
-from .cpu import UNIT_KERNELS, product_kernel, schedule_kernel
+from .cpu import schedule_kernel
+from .cpu_kernels import UNIT_KERNELS, product_kernel
 from .cpu_vectors import CPUParameters
-from .tensorize import KERNELS
+from .kernels import KERNELS
 
 REGISTERS = (1, 2, 4, 8)
 GRAIN_FACTORS = (8, 64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, Operation
 
@@ -16,10 +17,12 @@ from ..schedule import Scheduler
 from ..te import search
 from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.temporaries import temporaries
-from .attention_tile import AttentionBlocking
-from .contraction_tile import Blocking
-from .convolution_nest import ConvolutionBlocking
 from .work import calls, grain_of, weight_of
+
+if TYPE_CHECKING:  # kernels that few programs have
+    from .attention_tile import AttentionBlocking
+    from .contraction_tile import Blocking
+    from .convolution_nest import ConvolutionBlocking
 
 
 @dataclass(frozen=True)

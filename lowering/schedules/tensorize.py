@@ -24,225 +24,20 @@ depth; of attention the rows, columns and lanes of the tile, and the queries and
 convolutions the rows, columns and lanes of the tile, the steps of the depth, the output rows of a
 task, and whether a task is of one panel of channels; of those by plane the tile's alone; of the
 others the vectors' width in bytes.
-The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
-`plane_filter.py`, `attention.py` and `order.py` document what is written.
+The nest is all that its function does. `kernels.py` has a row for each kernel; `contraction.py`,
+`convolution.py`, `channel_filter.py`, `plane_filter.py`, `attention.py` and `order.py` document
+what is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import partial
-from typing import Any
-
-from xdsl.ir import Operation
-
-from tensorscript.dialects.te.ops import FuncOp
-
 from ..te.nest import Nest
-from .attention import tiled_attention
-from .attention_shape import recognise_attention
-from .attention_tile import AttentionBlocking
-from .channel_filter import channel_filter, filtered_channels
-from .contraction import blocked_product
-from .contraction_dots import DotTile, dot_products, dots_of
-from .contraction_groups import GroupedProduct, grouped_product, product_of_groups
-from .contraction_shape import Product, product_of
-from .contraction_tile import Blocking, Tile
-from .contraction_tiles import product_of_tiles, tiles_misfit
-from .convolution import (
-    convolved_columns,
-    convolved_pixels,
-    convolved_product,
-    convolved_rows,
-    unfit_for_columns,
-    unfit_for_pixels,
-    unfit_for_rows,
-)
-from .convolution_nest import ConvolutionBlocking
-from .order import sorted_lines
-from .order_line import ranking_of
-from .plane_filter import filtered_planes, plane_filter
-from .product_parts import PartsBlocking, ProductInParts, blocked_parts, product_in_parts
-
-MOST_SUMS = 2048
-"""Elements of a register tile; one beyond the registers is legal, and slow."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A row of the table.
-
-    Attributes:
-        recognise: the form of a function, None if it has another.
-        write: the new nest, from the function, its form and the parameters.
-        form: in words.
-        parameters: their names.
-        misfit: why parameters cannot be used.
-        unfit: why they cannot be for a form.
-    """
-
-    recognise: Callable[[FuncOp], Any]
-    write: Callable[..., list[Operation]]
-    form: str
-    parameters: tuple[str, ...] = ("vector_bytes",)
-    misfit: Callable[..., str | None] = lambda vector_bytes: (
-        None if vector_bytes in (16, 32, 64) else "vectors are of 16, 32 or 64 bytes"
-    )
-    unfit: Callable[..., str | None] = lambda form, *parameters: None
-
-
-def _blocking_misfit(rows: int, columns: int, lanes: int, depth: int, panels: int) -> str | None:
-    if min(rows, columns, lanes, depth, panels) < 1:
-        return "all parameters are positive"
-    if lanes not in (2, 4, 8, 16) or columns % lanes:
-        return "a tile has whole vectors of 2, 4, 8 or 16 lanes as columns"
-    return None if rows * columns <= MOST_SUMS else f"a tile has {MOST_SUMS} elements at most"
-
-
-def _parts_misfit(rows: int, columns: int, together: int, lanes: int, depth: int) -> str | None:
-    return _blocking_misfit(rows, columns * together, lanes, depth, 1)
-
-
-def _dots_misfit(rows: int, columns: int, lanes: int) -> str | None:
-    if min(rows, columns) < 1 or lanes not in (2, 4, 8, 16, 32, 64):
-        return "a tile has rows, columns, and vectors of 2, 4, 8, 16, 32 or 64 sums"
-    return None if rows * columns * lanes <= MOST_SUMS else f"a tile has {MOST_SUMS} sums at most"
-
-
-def _attention_misfit(rows: int, columns: int, lanes: int, queries: int, keys: int) -> str | None:
-    if (reason := _blocking_misfit(rows, columns, lanes, queries, keys)) is not None:
-        return reason
-    whole = queries % rows == 0 and keys % columns == 0
-    return None if whole else "blocks of queries and of keys are whole tiles"
-
-
-def _in_parts(func: FuncOp, form: ProductInParts, *parameters: int) -> list[Operation]:
-    return blocked_parts(func, form, PartsBlocking(*parameters))
-
-
-def _blocked(func: FuncOp, product: Product, *parameters: int) -> list[Operation]:
-    return blocked_product(func, product, Blocking(*parameters))
-
-
-def _packed(func: FuncOp, product: Product, *parameters: int) -> list[Operation]:
-    return blocked_product(func, product, Blocking(*parameters), whole=True)
-
-
-def _groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_groups(func, form, Blocking(*parameters))
-
-
-def _packed_groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_groups(func, form, Blocking(*parameters), whole=True)
-
-
-def _tiles(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_tiles(func, form, Blocking(*parameters))
-
-
-def _packed_tiles(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_tiles(func, form, Blocking(*parameters), whole=True)
-
-
-def _convolution_misfit(
-    rows: int, columns: int, lanes: int, depth: int, block: int, by_panel: int
-) -> str | None:
-    if by_panel not in (0, 1):
-        return "by_panel is 0 or 1"
-    return _blocking_misfit(rows, columns, lanes, depth, block)
-
-
-def _convolution(
-    write: Callable[..., list[Operation]], unfit: Callable[..., str | None], whole: bool
-) -> Kernel:
-    form = "a product with an image that is read by windows"
-    parameters = tuple(f.name for f in fields(ConvolutionBlocking))
-    write = partial(write, whole=whole)
-    return Kernel(convolved_product, write, form, parameters, _convolution_misfit, unfit)
-
-
-def _product(
-    recognise: Callable[[FuncOp], Any],
-    write: Callable[..., list[Operation]],
-    form: str,
-    misfit: Callable[..., str | None] = _blocking_misfit,
-) -> Kernel:
-    parameters = tuple(f.name for f in fields(Blocking))
-    return Kernel(recognise, write, form, parameters, misfit)
-
-
-KERNELS = {
-    "product": _product(product_of, _blocked, "one product of matrices"),
-    "packed product": _product(product_of, _packed, "one product of matrices"),
-    "dots": Kernel(
-        dots_of,
-        dot_products,
-        "one product of matrices that lie along the depth",
-        tuple(f.name for f in fields(DotTile)),
-        _dots_misfit,
-    ),
-    "product in parts": Kernel(
-        product_in_parts,
-        _in_parts,
-        "one product of matrices that is read by parts",
-        tuple(f.name for f in fields(PartsBlocking)),
-        _parts_misfit,
-    ),
-    **{
-        f"{packed}{name}": _product(partial(grouped_product, count=count), write, form)
-        for name, count, form in (
-            ("pairs", 2, "one product of numbers of 16 bits or less"),
-            ("quads", 4, "one product of bytes"),
-        )
-        for packed, write in (("", _groups), ("packed ", _packed_groups))
-    },
-    **{
-        f"{packed}tiles of {name}": _product(
-            partial(grouped_product, count=count, any_signs=True), write, form, tiles_misfit
-        )
-        for name, count, form in (
-            ("pairs", 2, "one product of bfloat16"),
-            ("quads", 4, "one product of bytes"),
-        )
-        for packed, write in (("", _tiles), ("packed ", _packed_tiles))
-    },
-    **{
-        f"{packed}{name}": _convolution(write, unfit, bool(packed))
-        for packed in ("", "packed ")
-        for name, write, unfit in (
-            ("convolution", convolved_columns, unfit_for_columns),
-            ("turned convolution", convolved_pixels, unfit_for_pixels),
-        )
-    },
-    "plane convolution": Kernel(
-        convolved_product,
-        convolved_rows,
-        "a product with an image that is read by windows",
-        tuple(f.name for f in fields(Tile)),
-        lambda rows, columns, lanes: _blocking_misfit(rows, columns, lanes, 1, 1),
-        unfit_for_rows,
-    ),
-    "channel filter": Kernel(
-        channel_filter, filtered_channels, "a convolution by channel whose channels lie last"
-    ),
-    "plane filter": Kernel(
-        plane_filter, filtered_planes, "a convolution by channel on planes of known sizes"
-    ),
-    "attention": Kernel(
-        recognise_attention,
-        tiled_attention,
-        "two products around a softmax",
-        tuple(f.name for f in fields(AttentionBlocking)),
-        _attention_misfit,
-    ),
-    "sort": Kernel(ranking_of, sorted_lines, "a ranking of lines"),
-}
+from . import late_kernels
 
 
 def check(nest: Nest, target: str, kernel: str, *parameters: int) -> str | None:
-    if (row := KERNELS.get(kernel)) is None:
-        return f"the kernel is one of {', '.join(KERNELS)}"
+    if (row := late_kernels.KERNELS.get(kernel)) is None:
+        return f"the kernel is one of {', '.join(late_kernels.KERNELS)}"
     if len(parameters) != len(row.parameters):
         return f"{kernel} takes {', '.join(row.parameters)}, got {len(parameters)} numbers"
     if (reason := row.misfit(*parameters)) is not None:
@@ -255,7 +50,7 @@ def check(nest: Nest, target: str, kernel: str, *parameters: int) -> str | None:
 
 
 def apply(nest: Nest, target: str, kernel: str, *parameters: int) -> None:
-    row = KERNELS[kernel]
+    row = late_kernels.KERNELS[kernel]
     made = row.write(nest.func, row.recognise(nest.func), *parameters)
     block = nest.func.block
     for op in list(block.ops):

@@ -6,37 +6,16 @@ row may then take for granted that no index of it leaves its tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Sequence
 
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.dialects.te.expr import Expr, binary, const
 
-from .builder import Builder, Rows
+from .builder import Builder
+from .checked_rows import Check
 from .elements import as_expr, known
 from .sizes import product, simplify, sizes_text
 from .values import Tensor, Value
-
-Check = Callable[..., None]
-
-
-def checked(rows: Rows, checks: Mapping[str, Check]) -> Rows:
-    """The rows, each preceded by the check of its key or of its operator."""
-    out = dict(rows)
-    for key, row in rows.items():
-        check = checks.get(key) or checks.get(key.partition(".")[0])
-        if check is not None:
-            out[key] = _after(check, row)
-    return out
-
-
-def _after(check: Check, row: Callable[..., Value]) -> Callable[..., Value]:
-    @wraps(row)
-    def run(b: Builder, *arguments: Value) -> Value:
-        check(b, *arguments)
-        return row(b, *arguments)
-
-    return run
 
 
 def per_dimension(values: Value, n: int) -> list[Value]:

@@ -7,7 +7,7 @@ elements into a storage through a view of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
@@ -28,7 +28,8 @@ from .sizes import same_size, simplify
 from .values import ComplexTensor, Storage, Tensor, Value
 from .view_inverse import inverse_of
 
-Rows = dict[str, Callable[..., Value]]
+Row = Callable[..., Value]
+Rows = dict[str, Row]
 
 
 def repeated_dimensions(x: Tensor) -> list[int]:
@@ -85,7 +86,7 @@ class Builder(Emitter):
         self.written: set[Storage] = set()
         self.default_dtype = float32
         self.gradients: bool | None = True
-        self.table: Rows = {}
+        self.table: Mapping[str, Row] = {}
         self.constants: dict[int, Tensor] = {}
         self.bounds: dict[str, Expr] = {}
         self.batches: dict[Storage, Expr] = {}

@@ -6,60 +6,11 @@ both parts if it moves numbers, or as it is if it only calls other rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 
-from .builder import Builder, Rows
-from .complex_creation import COMPLEX_CREATION
-from .complex_layout import COMPLEX_LAYOUT, OF_NUMBERS, by_parts
-from .complex_pointwise import COMPLEX_POINTWISE
-from .complex_product import COMPLEX_PRODUCT
-from .complex_programs import COMPLEX_PROGRAM
-from .decomposition import DECOMPOSITION
-from .factored import FACTORED
-from .general_eigenvalues import GENERAL_EIGENVALUES
-from .indefinite import INDEFINITE
-from .indefinite_systems import INDEFINITE_SYSTEMS
-from .matrix_norm import MATRIX_NORM
-from .reinterpreted import REINTERPRETED
-from .spectrum import SPECTRUM
-from .stft import STFT
-from .systems import SYSTEM
+from . import late_complex
+from .builder import Builder, Row, Rows
 from .values import ComplexTensor, Value
-
-_ROWS: Rows = {
-    **COMPLEX_POINTWISE,
-    **COMPLEX_LAYOUT,
-    **COMPLEX_CREATION,
-    **COMPLEX_PRODUCT,
-    **COMPLEX_PROGRAM,
-    **SPECTRUM,
-    **STFT,
-    **REINTERPRETED,
-}
-
-_ALIKE: Rows = {
-    **DECOMPOSITION,
-    **SYSTEM,
-    **FACTORED,
-    **GENERAL_EIGENVALUES,
-    **INDEFINITE,
-    **INDEFINITE_SYSTEMS,
-    **MATRIX_NORM,
-}
-"""Rows that treat both kinds of numbers themselves."""
-
-_COMPOSED = frozenset(
-    f"aten::{name}"
-    for name in (
-        "chain_matmul", "linalg_multi_dot", "matrix_power", "linalg_matrix_power", "equal",
-        "allclose", "trapz", "trapezoid", "cumulative_trapezoid", "gradient", "cov", "corrcoef",
-        "renorm", "pairwise_distance", "dist", "triplet_margin_loss", "logcumsumexp", "vander",
-        "masked_select", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
-        "_chunk_cat",
-    )
-) | {key.partition(".")[0] for key in _ALIKE}  # fmt: skip
-"""Operators whose rows call others, or are of both kinds."""
 
 
 def is_complex(value: Value) -> bool:
@@ -69,37 +20,17 @@ def is_complex(value: Value) -> bool:
     return isinstance(value, ComplexTensor | complex)
 
 
-def takes_complex(name: str) -> bool:
-    """Whether an operator, `aten::name` or `aten::name.overload`, has a row of complex numbers."""
-    base = name.partition(".")[0]
-    plain = base.removeprefix("aten::")
-    return name in _ROWS or base in _ROWS or plain in OF_NUMBERS or base in _COMPOSED
-
-
 def with_complex(rows: Rows) -> Rows:
     """The rows, each of which gives way to another one where an operand is complex."""
-    return {key: _by_kind(row, _complex_row(key, row)) for key, row in rows.items()}
+    return {key: _by_kind(key, row) for key, row in rows.items()}
 
 
-def _complex_row(key: str, row: Callable[..., Value]) -> Callable[..., Value] | None:
-    base = key.partition(".")[0]
-    if (found := _ROWS.get(key) or _ROWS.get(base)) is not None:
-        return found
-    if base.removeprefix("aten::") in OF_NUMBERS:
-        return by_parts(base.removeprefix("aten::"), row)
-    return row if base in _COMPOSED or base in _SHAPES else None
-
-
-_SHAPES = frozenset(("tg::size", "aten::dim", "aten::numel", "aten::is_same_size"))
-"""Rows that ask for nothing but shapes."""
-
-
-def _by_kind(row: Callable[..., Value], other: Callable[..., Value] | None) -> Callable[..., Value]:
+def _by_kind(key: str, row: Row) -> Row:
     @wraps(row)
     def run(b: Builder, *arguments: Value) -> Value:
         if not any(map(is_complex, arguments)):
             return row(b, *arguments)
-        if other is None:
+        if (other := late_complex.complex_row(key, row)) is None:
             b.cannot("complex numbers")
         return other(b, *arguments)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tensorscript.base.dtypes import Category, bool_
 from tensorscript.dialects.te.expr import binary
 
-from .arguments import Check
 from .builder import Builder
+from .checked_rows import Check
 from .dims import dimension, literal
 from .elements import known
 from .linalg import check_types

@@ -28,7 +28,7 @@ from tensorscript.dialects.ts.constants import (
 )
 from tensorscript.dialects.ts.locations import span_of
 
-from .builder import Builder, Rows
+from .builder import Builder, Row
 from .complex_tensors import complex_literal
 from .element_kinds import MapElement, joined, of_dict, of_list, of_type, of_values
 from .elements import known
@@ -74,7 +74,7 @@ class Evaluator:
         self,
         module: ModuleOp,
         builder: Builder,
-        tables: Mapping[str, Rows],
+        tables: Mapping[str, Mapping[str, Row]],
         handlers: Mapping[type[Operation], Callable[[Evaluator, Operation, Env], None]],
         hints: Hints,
     ) -> None:

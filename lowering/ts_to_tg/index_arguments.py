@@ -9,8 +9,8 @@ from __future__ import annotations
 from tensorscript.base.dtypes import bool_, int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, const
 
-from .arguments import Check
 from .builder import Builder
+from .checked_rows import Check
 from .dims import dimension
 from .elements import known
 from .sizes import product, sizes_text

@@ -6,19 +6,17 @@ and which rows there are. Whether an encoder makes one its mask decides when the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from tensorscript.base.quantization import ASKED
 from tensorscript.dialects.te.expr import binary
 
 from .attention import encoder_layer
-from .builder import Builder, Rows
+from .builder import Builder, Row, Rows
 from .elements import as_expr
 from .sizes import same_size
 from .values import NestedTensor, Tensor, Value
 from .view import unsqueeze
-
-Row = Callable[..., Value]
 
 
 def has_nested(values: Sequence[Value]) -> bool:
@@ -26,7 +24,7 @@ def has_nested(values: Sequence[Value]) -> bool:
     return any(isinstance(v, NestedTensor) for v in values)
 
 
-def call_nested(b: Builder, name: str, arguments: list[Value], rows: Rows) -> Value:
+def call_nested(b: Builder, name: str, arguments: list[Value], rows: Mapping[str, Row]) -> Value:
     """The result of an operator of which an argument is nested.
 
     Raises:

@@ -5,7 +5,7 @@ A table has rows without side effects; `op_`, `out=` and `op_copy` are made of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,7 +21,7 @@ from tensorscript.base.twins import MADE_OF, counterparts, is_result, maker_of
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts.constants import Device
 
-from .builder import Builder, Rows, repeated_dimensions
+from .builder import Builder, Row, repeated_dimensions
 from .complex_creation import MAKERS, asked_place
 from .complex_tensors import converted, copied, write
 from .dims import dtype_of
@@ -96,8 +96,8 @@ class PlainRows:
     """
 
     b: Builder
-    tensors: Rows
-    scalars: Rows
+    tensors: Mapping[str, Row]
+    scalars: Mapping[str, Row]
     refuse: Refuse | None = None
     devices: frozenset[str] = frozenset(("cpu",))
     home: str = "cpu"

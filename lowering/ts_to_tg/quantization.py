@@ -8,7 +8,7 @@ quantized for each channel the parts are asked and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tensorscript.base.dtypes import (
     QUANTIZED,
@@ -23,12 +23,10 @@ from tensorscript.base.dtypes import (
 from tensorscript.base.quantization import ASKED, BOUNDS, INTO, KEPT, SCALED
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const
 
-from .builder import Builder, Rows
+from .builder import Builder, Row, Rows
 from .dims import dimension
 from .elements import as_expr
 from .values import QuantizedTensor, Tensor, Value
-
-Row = Callable[..., Value]
 
 _BY_CODE = {dtype.code: dtype for dtype in QUANTIZED}
 _OF_INTEGERS = {integers: dtype for dtype, integers in QUANTIZED.items()}
@@ -41,7 +39,7 @@ def has_quantized(values: Sequence[Value]) -> bool:
     )
 
 
-def call_quantized(b: Builder, name: str, arguments: list[Value], rows: Rows) -> Value:
+def call_quantized(b: Builder, name: str, arguments: list[Value], rows: Mapping[str, Row]) -> Value:
     """The result of an operator of which an argument is quantized.
 
     Raises:

@@ -31,7 +31,7 @@ from native_values import (
 
 from tensorscript.base.schema import Argument, Schema
 from tensorscript.dialects.ts.constants import Device
-from tensorscript.lowering.ts_to_tg.complex_dispatch import takes_complex
+from tensorscript.lowering.ts_to_tg.complex_rows import takes_complex
 
 # --- defaults by schema ---------------------------------------------------------------------------
 

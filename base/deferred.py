@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tensorscript.base.importing import imported
+from .importing import imported
 
 
 def deferred(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
