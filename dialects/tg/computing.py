@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntAttr, StringAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -25,12 +25,9 @@ from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, as_expr
 from tensorscript.dialects.te.rewriting import walk
 
+from .bases import FormattedOp, TGOp
 from .combiners import COMBINERS
 from .types import ScalarType, TensorType, tensor
-
-
-class TGOp(IRDLOperation):
-    """Base of the dialect's ops."""
 
 
 def check_body(op: Operation, body: Expr, inputs: Sequence[SSAValue], variables: set[str]) -> None:
@@ -53,7 +50,7 @@ def check_body(op: Operation, body: Expr, inputs: Sequence[SSAValue], variables:
             raise VerifyException(f"{op.name}: undeclared variable {name}")
 
 
-class BodyOp(TGOp):
+class BodyOp(FormattedOp):
     """Base of the ops whose result is one tensor, made by `body`."""
 
     inputs = var_operand_def()
@@ -83,6 +80,8 @@ class BodyOp(TGOp):
 class ComputeOp(BodyOp):
     """Base of the ops whose result element is `body` at (i0, i1, ...)."""
 
+    FORMAT: ClassVar[str] = "$inputs $body attr-dict `:` functional-type($inputs, $result)"
+
     def __init__(self, inputs: Sequence[SSAValue], body: Expr, type: TensorType) -> None:
         super().__init__(
             operands=[inputs], properties={"body": ExprAttr(body)}, result_types=[type]
@@ -96,19 +95,16 @@ class ComputeOp(BodyOp):
 @irdl_op_definition
 class PointwiseOp(ComputeOp):
     name = "tg.pointwise"
-    assembly_format = "$inputs $body attr-dict `:` functional-type($inputs, $result)"
 
 
 @irdl_op_definition
 class ViewOp(ComputeOp):
     name = "tg.view"
-    assembly_format = "$inputs $body attr-dict `:` functional-type($inputs, $result)"
 
 
 @irdl_op_definition
 class GatherOp(ComputeOp):
     name = "tg.gather"
-    assembly_format = "$inputs $body attr-dict `:` functional-type($inputs, $result)"
 
 
 class ReductionOp(BodyOp):
@@ -116,6 +112,9 @@ class ReductionOp(BodyOp):
 
     A sum of float32 may be float64: partial sums are float32, and what they add up to is not."""
 
+    FORMAT: ClassVar[str] = (
+        "$inputs $combiner $body `over` $extents attr-dict `:` functional-type($inputs, $result)"
+    )
     extents = prop_def(ExprsAttr)
     combiner = prop_def(StringAttr)
 
@@ -146,15 +145,9 @@ class ReductionOp(BodyOp):
         self.check_body(variables, float32 if sums else None)
 
 
-_REDUCTION_FORMAT = (
-    "$inputs $combiner $body `over` $extents attr-dict `:` functional-type($inputs, $result)"
-)
-
-
 @irdl_op_definition
 class ReduceOp(ReductionOp):
     name = "tg.reduce"
-    assembly_format = _REDUCTION_FORMAT
 
 
 @irdl_op_definition
@@ -162,7 +155,6 @@ class ContractOp(ReductionOp):
     """A sum of products of reads of its operands (matmul, convolution by index maps)."""
 
     name = "tg.contract"
-    assembly_format = _REDUCTION_FORMAT
 
 
 @irdl_op_definition
@@ -266,21 +258,21 @@ class ScatterOp(TGOp):
 
 
 @irdl_op_definition
-class ConstantOp(TGOp):
+class ConstantOp(FormattedOp):
     """A constant tensor (weights); its data is never compared element by element."""
 
     name = "tg.constant"
     data = prop_def(DataAttr)
     result = result_def(TensorType)
     traits = traits_def(Pure())
-    assembly_format = "$data attr-dict `:` type($result)"
+    FORMAT: ClassVar[str] = "$data attr-dict `:` type($result)"
 
     def __init__(self, data: DataAttr, type: TensorType) -> None:
         super().__init__(properties={"data": data}, result_types=[type])
 
 
 @irdl_op_definition
-class ScalarOp(TGOp):
+class ScalarOp(FormattedOp):
     """A scalar computed from scalars and from elements of tensors (`a0.f32[()]` reads a 0-dim)."""
 
     name = "tg.scalar"
@@ -288,7 +280,7 @@ class ScalarOp(TGOp):
     body = prop_def(ExprAttr)
     result = result_def(ScalarType)
     traits = traits_def(Pure())
-    assembly_format = "$inputs $body attr-dict `:` functional-type($inputs, $result)"
+    FORMAT: ClassVar[str] = "$inputs $body attr-dict `:` functional-type($inputs, $result)"
 
     def __init__(self, inputs: Sequence[SSAValue], body: Expr) -> None:
         super().__init__(

@@ -35,12 +35,11 @@ On strings, lists of their bytes:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -53,6 +52,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tensorscript.base.dtypes import bool_, float64, int64
 
+from .bases import FormattedOp
 from .types import ListType, ScalarType, TensorType
 
 
@@ -122,7 +122,7 @@ def list_of(element: Attribute) -> ListType:
 
 
 @irdl_op_definition
-class ListOp(IRDLOperation):
+class ListOp(FormattedOp):
     """One action of `ACTIONS`."""
 
     name = "tg.list"
@@ -130,7 +130,7 @@ class ListOp(IRDLOperation):
     arguments = var_operand_def()
     outputs = var_result_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = "$action $arguments attr-dict `:` functional-type($arguments, $outputs)"
+    FORMAT: ClassVar[str] = "$action $arguments attr-dict `:` functional-type($arguments, $outputs)"
 
     def __init__(
         self, action: str, arguments: Sequence[SSAValue], result: Attribute | None = None
@@ -185,14 +185,14 @@ class ListOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SizeOp(IRDLOperation):
+class SizeOp(FormattedOp):
     """Gives a number the name that stands for it in the shapes of tensors made after it, in this
     block and those inside it. A size is not negative (the program asserts it before)."""
 
     name = "tg.size"
     value = operand_def(ScalarType)
     symbol_attr = prop_def(StringAttr, prop_name="symbol")
-    assembly_format = "$symbol $value attr-dict `:` type($value)"
+    FORMAT: ClassVar[str] = "$symbol $value attr-dict `:` type($value)"
     traits = traits_def(MemoryWriteEffect())
 
     def __init__(self, symbol: str, value: SSAValue) -> None:

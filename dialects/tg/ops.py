@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from .bases import TGOp
 from .combiners import COMBINERS, identity
 from .computing import (
     BodyOp,
@@ -45,7 +46,6 @@ from .computing import (
     ScanOp,
     ScatterOp,
     SortOp,
-    TGOp,
     ViewOp,
 )
 from .lists import LIST_OPS

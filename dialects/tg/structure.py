@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -22,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from tensorscript.dialects.te.buffers import ExprsAttr
 from tensorscript.dialects.te.expr import Expr
 
-from .computing import TGOp
+from .bases import FormattedOp, TGOp
 from .types import ScalarType
 
 
@@ -109,26 +110,26 @@ class FuncOp(TGOp):
 
 
 @irdl_op_definition
-class ReturnOp(TGOp):
+class ReturnOp(FormattedOp):
     """Ends a function with its results."""
 
     name = "tg.return"
     values = var_operand_def()
     traits = traits_def(IsTerminator())
-    assembly_format = "$values attr-dict `:` type($values)"
+    FORMAT: ClassVar[str] = "$values attr-dict `:` type($values)"
 
     def __init__(self, values: Sequence[SSAValue]) -> None:
         super().__init__(operands=[values])
 
 
 @irdl_op_definition
-class YieldOp(TGOp):
+class YieldOp(FormattedOp):
     """Ends a block of `tg.if`, `tg.loop` or `tg.kernel` with its results."""
 
     name = "tg.yield"
     values = var_operand_def()
     traits = traits_def(IsTerminator())
-    assembly_format = "$values attr-dict `:` type($values)"
+    FORMAT: ClassVar[str] = "$values attr-dict `:` type($values)"
 
     def __init__(self, values: Sequence[SSAValue]) -> None:
         super().__init__(operands=[values])
@@ -174,13 +175,13 @@ class LoopOp(TGOp):
 
 
 @irdl_op_definition
-class AssertOp(TGOp):
+class AssertOp(FormattedOp):
     """Stops the program with an error unless the condition holds; ordered with other effects."""
 
     name = "tg.assert"
     condition = operand_def(ScalarType)
     message = prop_def(StringAttr)
-    assembly_format = "$condition $message attr-dict `:` type($condition)"
+    FORMAT: ClassVar[str] = "$condition $message attr-dict `:` type($condition)"
 
     def __init__(self, condition: SSAValue, message: str) -> None:
         super().__init__(operands=[condition], properties={"message": StringAttr(message)})
