@@ -41,16 +41,15 @@ from tensorscript.base.twins import (
     plain_name,
 )
 
+from . import late_kernels
 from .autocast import autocast, cast_arguments, ends_short
 from .binding import resolve
 from .caution import warn
 from .demands import demand_on
-from .kernels import KERNELS
 from .kernels.nested_rules import is_nested, kernel_of_nested
 from .kernels.quantization import is_quantized, kernel_of_quantized
 from .kernels.sparse import is_sparse, kernel_of_sparse
 from .kernels.strided import resize_
-from .layouts import laid_out_kernel
 from .memory_format import relaid
 from .memory_sharing import kept_apart, repeats
 from .modes import MODES
@@ -196,8 +195,8 @@ def kernel_of(full_name: str) -> Kernel:
     """
     if (found := _find(full_name)) is not None:
         declared = schema(full_name)
-        row = declared.name if full_name in KERNELS else plain_name(declared.base_name)
-        placed = laid_out_kernel(declared, row or declared.name, found)
+        row = declared.name if full_name in late_kernels.KERNELS else plain_name(declared.base_name)
+        placed = late_kernels.laid_out_kernel(declared, row or declared.name, found)
         return tracked(declared, _checked(full_name, placed))
     raise MissingKernelError(f"no eager kernel for the operator {full_name}")
 
@@ -280,7 +279,7 @@ def _dtypes(values: Iterable[Any]) -> Iterator[DType]:
 
 
 def _find(full_name: str) -> Kernel | None:
-    if (row := KERNELS.get(full_name)) is not None:
+    if (row := late_kernels.KERNELS.get(full_name)) is not None:
         return row
     if (program := COMPOSITES.get(full_name)) is not None:
         return partial(program, _step)
@@ -289,7 +288,7 @@ def _find(full_name: str) -> Kernel | None:
     except KeyError:
         return None
     if (found := form_of(wanted)) is None:
-        written = KERNELS.get(in_place_name(wanted))
+        written = late_kernels.KERNELS.get(in_place_name(wanted))
         return None if written is None else _on_a_copy(written)
     form, name = found
     pure = next(filter(None, (_find(s.full_name) for s in counterparts(wanted, name))), None)

@@ -15,7 +15,7 @@ import numpy as np
 from tensorscript.base.schema import Schema, SchemaType
 
 from .device import channels_last, channels_last_3d, contiguous_format, preserve_format
-from .kernels import POINTWISE, REDUCTIONS
+from .kernels.table import POINTWISE, REDUCTIONS
 from .memory_format import (
     in_format,
     in_order,

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from tensorscript.base.schema import has_operator, schema
-from tensorscript.eager.kernels import KERNELS
+from tensorscript.eager.kernels.table import KERNELS
 from tensorscript.lowering.ts_to_tg.table import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]

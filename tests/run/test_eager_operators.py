@@ -16,7 +16,7 @@ from tensorscript.base.schema import schema
 from tensorscript.eager.data import tensor
 from tensorscript.eager.dispatch import call, has_kernel
 from tensorscript.eager.exchange import from_numpy
-from tensorscript.eager.kernels import KERNELS
+from tensorscript.eager.kernels.table import KERNELS
 from tensorscript.eager.namespace import lookup
 from tensorscript.eager.tensor import Tensor
 
