@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from tensorscript.base.dtypes import DType, bfloat16, float16, float32
@@ -17,11 +18,9 @@ from .words import Demand, require
 def _filled(full_name: str, number: str) -> Demand:
     """The argument `number` is an element of the first tensor's dtype, or of that asked for; one
     that comes first is an element by itself (`scalar_tensor`), which is rounded."""
-    names = [a.name for a in schema(full_name).arguments]
-    at = names.index(number)
-    asked = names.index("dtype") if "dtype" in names else None
 
     def check(*bound: Any) -> None:
+        at, asked = _places(full_name, number)
         dtype = None if asked is None else bound[asked]
         if dtype is None and isinstance(bound[0], TensorBase):
             dtype = bound[0].dtype
@@ -31,6 +30,13 @@ def _filled(full_name: str, number: str) -> Demand:
             check_range(bound[at], dtype, rounds_halves=at == 0)
 
     return check
+
+
+@cache
+def _places(full_name: str, number: str) -> tuple[int, int | None]:
+    """Where the number is, and where a dtype is asked for."""
+    names = [a.name for a in schema(full_name).arguments]
+    return names.index(number), names.index("dtype") if "dtype" in names else None
 
 
 def _index_fill(full_name: str, number: str) -> Demand:

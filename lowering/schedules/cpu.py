@@ -19,23 +19,20 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from tensorscript.dialects.te.ops import FuncOp, functions
+from tensorscript.dialects.te.lists import InvokeOp
+from tensorscript.dialects.te.ops import FuncOp, WhileOp, functions
 from tensorscript.dialects.te.schedule import Schedule, record
+from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
 from ..te.squares import crossing
 from . import late_cpu
-from .carried_last import carried_last
 from .cases import in_cases
 from .cpu_vectors import CPUParameters, loops_in, make_parallel, vectorize_inside
 from .crossed import in_squares, put_together
-from .iterations import vectorize_iterations
-from .list_buffers import lists_as_buffers
-from .list_reads import lists_read
 from .loops import collapse_all
 from .pieces import cut_in_pieces
 from .prepack import constant_arguments
-from .scans import scan_recurrences
 from .streamed import handed_out, stream_results
 
 
@@ -66,7 +63,8 @@ _SCHEDULES: dict[str, Callable[[Scheduler, CPUParameters], None]] = {
     "sort": lambda *given: late_cpu.schedule_sort(*given),
     "scatter": lambda *given: late_cpu.schedule_scatter(*given),
 }
-"""By category; all but the first are imported when they are used."""
+"""By category; all but the first are imported when they are used, as is that of host functions with
+loops or lists."""
 
 STREAMED = ("pointwise", "reduction", "rows")
 """Kernels that write each element once, in the order of memory."""
@@ -90,11 +88,8 @@ def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
         if func.level.data != "logical":
             continue
         if func.role.data == "host":
-            lists_as_buffers(func)
-            vectorize_iterations(func, parameters.vector_bytes)
-            lists_read(func)
-            carried_last(func)
-            scan_recurrences(func, parameters.vector_bytes)
+            if any(isinstance(op, WhileOp | InvokeOp) for op in walk_ops(func)):
+                late_cpu.schedule_host(func, parameters.vector_bytes)
         else:
             name = func.sym_name.data
             fixed, results = passed.get(name, frozenset()), given.get(name, frozenset())

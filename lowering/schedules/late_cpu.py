@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tensorscript.base.deferred import deferred
 
 if TYPE_CHECKING:
+    from .cpu_host import schedule_host
     from .cpu_kernels import schedule_attention, schedule_contraction
     from .cpu_lines import schedule_lines, schedule_scatter, schedule_sort
     from .cpu_rows import schedule_rows
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "schedule_attention",
     "schedule_contraction",
+    "schedule_host",
     "schedule_lines",
     "schedule_rows",
     "schedule_scatter",
@@ -25,6 +27,7 @@ __all__ = [
 
 _OWN = "tensorscript.lowering.schedules"
 _HOMES = {
+    "schedule_host": f"{_OWN}.cpu_host",
     "schedule_rows": f"{_OWN}.cpu_rows",
     **dict.fromkeys(("schedule_attention", "schedule_contraction"), f"{_OWN}.cpu_kernels"),
     **dict.fromkeys(("schedule_lines", "schedule_scatter", "schedule_sort"), f"{_OWN}.cpu_lines"),

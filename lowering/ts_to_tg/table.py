@@ -44,7 +44,7 @@ from .strings import STRINGS
 from .texts import TEXT_ROWS
 from .view import VIEW
 
-_ORDINARY: Rows = {
+ORDINARY: Rows = {
     **POINTWISE,
     **COMPARISON,
     **ACTIVATION,
@@ -60,7 +60,7 @@ SPLIT = frozenset(("aten::round", "aten::view"))
 """Operators of ordinary families with an overload that has its row in another one."""
 
 BUILDERS = RowTable(
-    checked(with_complex(_ORDINARY), ELEMENT_ARGUMENTS), lambda: late_rows.FURTHER, SPLIT
+    checked(with_complex(ORDINARY), ELEMENT_ARGUMENTS), lambda: late_rows.FURTHER, SPLIT
 )
 
 TABLES: dict[str, Mapping[str, Row]] = {
