@@ -27,6 +27,7 @@ from xdsl.ir import Operation
 from tensorscript.base.dtypes import DType, bfloat16, float32, int8, int32, uint8
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import loads
 
 from .emit_context import Context
 from .emit_expr import evaluate_scalar
@@ -122,14 +123,7 @@ def _nest(op: ForOp) -> tuple[list[ForOp], Operation]:
 def _buffers(op: Operation) -> set[str]:
     if not isinstance(op, StoreOp | UpdateOp):
         return set()
-    return {op.buffer, *(str(n.value) for n in _loads(op.value))}
-
-
-def _loads(e: Expr) -> Iterator[Expr]:
-    if e.op == "load":
-        yield e
-    for a in e.args:
-        yield from _loads(a)
+    return {op.buffer, *(str(n.value) for n in loads(op.value))}
 
 
 def _walk(
