@@ -22,6 +22,8 @@ from typing import Any
 from harness import HERE, QUICK, Arena, Effort, Seat, environment
 from rows import Row, geometric_mean, table
 
+from tensorscript.backends.target import host
+
 GROUPS = (
     "pointwise", "reduction", "normalisation", "product", "quantized", "attention", "window",
     "data", "model", "control flow", "call",
@@ -88,10 +90,20 @@ def asked(script: str, *arguments: str, threads: int | None = None) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def processor() -> str:
+    """The processor's name, as Linux tells it (what a virtual machine is shown), or its kind."""
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text().splitlines() if about.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
 def machine_line() -> str:
     """What the numbers were measured on."""
-    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, " + (
-        "peers: " + ", ".join(installed()[1:])
+    units = "with a matrix unit, " if host().tiles else ""
+    return (
+        f"{processor()}, {units}{os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"peers: {', '.join(installed()[1:])}"
     )
 
 

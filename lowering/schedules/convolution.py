@@ -36,9 +36,9 @@ from .convolution_rows import PlaneRows, of_one_channel
 
 LEAST_WORK = 1 << 12
 LARGE_FIRST_CACHE, DEPTH_OF_LARGE = 48 << 10, 128
-"""Where channels are in the lanes and the first cache is that large, blocks of the depth are short
-enough for their weights to stay in it while all pixels of a task read them: an Intel processor's
-units take weights from the second cache faster than it gives them."""
+"""Where channels are in the lanes and the first cache is that large, blocks of a depth that is cut
+are short enough for their weights to stay in it while all pixels of a task read them: an Intel
+processor's units take weights from the second cache faster than it gives them."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def convolution_step(
             return f"{packed}convolution", astuple(columns.blocking)
     assert rows is not None  # what has runs has them on any machine
     blocking = rows.blocking
-    if first_cache >= LARGE_FIRST_CACHE:
-        blocking = replace(blocking, depth=min(blocking.depth, DEPTH_OF_LARGE))
+    if first_cache >= LARGE_FIRST_CACHE and (known(p.depth.size) or 0) > blocking.depth:
+        blocking = replace(blocking, depth=DEPTH_OF_LARGE)
     return f"{packed}turned convolution", astuple(blocking)
 
 
