@@ -124,7 +124,11 @@ def _blockings(func: FuncOp, best: CPUParameters) -> Blockings | None:
 def _of_product(product: Product, buffers: dict[str, Buffer], best: CPUParameters) -> Blockings:
     kernel, _ = product_kernel(product, buffers, replace(best, blocking=None))
     of_tiles = kernel in UNIT_KERNELS
-    own = tiles_blocking(product) if of_tiles else blocking_for(product, buffers, best.vector_bytes)
+    own = (
+        tiles_blocking(product)
+        if of_tiles
+        else blocking_for(product, buffers, best.vector_bytes, best.first_cache)
+    )
     now = best.blocking if isinstance(best.blocking, Blocking) else own
     if of_tiles:
         return [

@@ -17,8 +17,9 @@ grow with the length of its chains of additions. Blocks differ by a panel at mos
 waits for another's larger one.
 Panels are padded with zeros, so the inner loop has no edges; stores are guarded where a size does
 not divide. The tile uses all vector registers but those for one row of Y and the broadcast of X.
-While a packed panel of columns is multiplied, the next one is fetched from memory. The sums lie
-tile by tile: rows a power of two apart would push each other out of the caches.
+While a packed panel of columns is multiplied, the next one is fetched from memory. A task keeps its
+sums to itself, where the next one that its thread does finds them cached, and tile by tile: rows a
+power of two apart would push each other out of the caches.
 """
 
 from __future__ import annotations
@@ -135,8 +136,8 @@ class BlockedProduct:
         y_kept = mul(self.packed_batch.count, y_kept)
         self.yp = make_buffer("yp", dtype, [y_kept, y_depth, tile.columns])
         self.xp = make_buffer("xp", dtype, [x_kept, x_depth, self.packer.width])
-        tiles: list[Expr | int] = [self.panels_m, self.panels_n, tile.rows, tile.columns]
-        self.sums = make_buffer("sums", dtype, tiles)
+        kept = [ceil_div(self.panels_n, self.chunks), ceil_div(self.panels_m, self.blocks)]
+        self.sums = make_buffer("sums", dtype, [*kept, tile.rows, tile.columns])
 
     def _repays_threads(self) -> bool:
         return repays_threads(self.m, self.n, self.k)
@@ -191,6 +192,10 @@ class BlockedProduct:
     @property
     def first_panel(self) -> Expr:
         return self._block_start(self.block)
+
+    @property
+    def first_column_panel(self) -> Expr:
+        return part(self.chunk, self.panels_n, const(self.chunks))
 
     @property
     def first_k(self) -> Expr:
@@ -343,9 +348,8 @@ class BlockedProduct:
         """The sums that the tile will be added to come near while it multiplies."""
         if self.single or not hides_fetching(self.tile, self.dtype):
             return []
-        place = [self.first_panel + var("iq"), var("jq")]
         return [
-            PrefetchOp(load("sums", [*place, const(i), const(j)], self.dtype), 1)
+            PrefetchOp(load("sums", [*self._sums_of_tile, const(i), const(j)], self.dtype), 1)
             for i in range(self.tile.rows)
             for j in lines(self.tile.columns, self.dtype)
         ]
@@ -401,9 +405,14 @@ class BlockedProduct:
             total = load("sums", place, self.dtype) + total
         return self._over_tile(suffix, [StoreOp("sums", place, total)])
 
+    @property
+    def _sums_of_tile(self) -> list[Expr]:
+        """Where a task keeps the sums of a tile: the tiles one after the other, as it goes over
+        them."""
+        return [var("jq") - self.first_column_panel, var("iq")]
+
     def _sum_place(self, suffix: str) -> list[Expr]:
-        """Where the sums of a tile are kept: the tiles one after the other."""
-        return [self.first_panel + var("iq"), var("jq"), var("i" + suffix), var("j" + suffix)]
+        return [*self._sums_of_tile, var("i" + suffix), var("j" + suffix)]
 
     def total(self) -> Expr:
         """An element of the whole sum, behind the last block of the depth."""
@@ -434,9 +443,8 @@ class BlockedProduct:
         ]
 
     def build(self) -> list[Operation]:
-        panels, chunks = self.panels_n, const(self.chunks)
-        start = part(self.chunk, panels, chunks)
-        count = part(self.chunk + 1, panels, chunks) - start
+        chunks, start = const(self.chunks), self.first_column_panel
+        count = part(self.chunk + 1, self.panels_n, chunks) - start
         tiles = ForOp("iq", self.panels_here(), self.micro_kernel())
         xp = AllocOp(self.xp, "stack")
         task = self.task_storage()
@@ -455,9 +463,9 @@ class BlockedProduct:
             task.append(xp)
             block.append(self.pack_x())
         block.append(ForOp("jq", count, sweep, start=start))
-        task.append(ForOp("kb", self.depth_blocks, block))
         if not self.single:
-            before.append(AllocOp(self.sums, "stack"))
+            task.append(AllocOp(self.sums, "stack"))
+        task.append(ForOp("kb", self.depth_blocks, block))
         kind, grain = ("serial", None) if self.tasks == 1 else ("parallel", 1)
         before.append(ForOp("tb", mul(self.blocks, chunks), task, kind, grain=grain))
         return [*hoisted, *loops_around(self.p.batch, before)]

@@ -68,6 +68,9 @@ class Costs:
     sums_bytes: int = 5 << 17
 
 
+MOST_BLOCKS, LEAST_PANELS = 32, 4
+"""Of rows, and the panels of each: the sums of a low block stay in the second cache over all
+columns, so that its rows are not packed again for the next run of these."""
 AWAY, READ_AWAY = 12 << 20, 1.0
 """Bytes of the rows that leave the last cache, too, if they are packed before the tasks, and what
 it then costs to read an element of them: more than turning it again."""
@@ -77,8 +80,9 @@ FAR_APART = 1 << 11, 0.05
 """The same where rows lie so many bytes apart, for each is in a page of its own."""
 BARRIER = 5000
 """Of threads that wait for each other, in all."""
-UNEVEN = 0.25
-"""How much of what blocks differ by remains where every thread has several of them."""
+UNEVEN, SEVERAL_TASKS = 0.25, 16
+"""How much of what blocks differ by remains, for every thread has several of them; of more tasks
+than so many less does."""
 ELEMENT = 4
 """Bytes of an element, as in all of these costs."""
 
@@ -168,6 +172,8 @@ def best_plan(sizes: Sizes) -> Plan:
 def _plans(sizes: Sizes) -> Iterator[tuple[float, Plan]]:
     least = -(-sizes.row_panels // sizes.most_panels)
     most = max(least, min(sizes.row_panels, sizes.tasks))
+    if sizes.tasks > 1:
+        most = max(most, min(MOST_BLOCKS, sizes.row_panels // LEAST_PANELS))
     for block in _counts(least, most):
         for chunk in _counts(_least_chunks(sizes, block), min(sizes.column_panels, sizes.tasks)):
             if block * chunk >= min(sizes.tasks, most * sizes.column_panels):
@@ -205,7 +211,7 @@ def _idle(sizes: Sizes, blocks: int, chunks: int) -> float:
         for size, parts in ((sizes.row_panels, blocks), (sizes.column_panels, chunks))
     )
     tasks = blocks * chunks
-    return UNEVEN * uneven + -(-tasks // 4) * 4 / tasks - 1
+    return UNEVEN * min(1, SEVERAL_TASKS / tasks) * uneven + -(-tasks // 4) * 4 / tasks - 1
 
 
 def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float, Packing]:
@@ -327,17 +333,21 @@ def is_streamed(p: Product, dtype: DType) -> bool:
 
 
 def blocking_for(
-    product: Product, buffers: dict[str, Buffer], vector_bytes: int, packed: bool = False
+    product: Product,
+    buffers: dict[str, Buffer],
+    vector_bytes: int,
+    first_cache: int,
+    packed: bool = False,
 ) -> Blocking:
-    """The blocking of a product for vectors of so many bytes (64 for AVX-512), of which the second
-    factor may be `packed` when the program is compiled."""
+    """The blocking of a product for vectors of so many bytes (64 for AVX-512) and a first cache of
+    so many, of which the second factor may be `packed` when the program is compiled."""
     dtype = SUM_DTYPES[product.target.value.dtype]
     rows, columns = product.rows.size, product.columns.size
     far = not packed and is_far(product, dtype)
     streamed = not packed and is_streamed(product, dtype)
     if streamed and (found := _streamed(product, buffers, dtype, vector_bytes)) is not None:
         return found
-    return block_for(dtype, vector_bytes, rows, columns, far)
+    return block_for(dtype, vector_bytes, rows, columns, far, first_cache)
 
 
 def _streamed(

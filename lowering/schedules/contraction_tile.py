@@ -27,10 +27,8 @@ BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
 DEPTH_BLOCK = 256
 """Most of the chains of additions."""
-PANELS_BYTES = 1 << 15
-"""Of a panel of columns and two of rows, so that columns stay in the first cache while rows pass
-through: first caches have 32 KiB or 48 KiB, and what is as large as they are is pushed out before
-it is read again."""
+LEAST_FIRST_CACHE = 1 << 15
+"""Bytes of the first cache of data of a processor that is not known."""
 FEW_READERS = 4
 """Panels of rows, which read columns so few times that these need not stay in the first cache."""
 DEPTH_STEP = 16
@@ -146,7 +144,12 @@ def widened(tile: Tile, columns: Expr, registers: int, most: int = MOST_VECTORS)
 
 
 def block_for(
-    dtype: DType, vector_bytes: int, rows: Expr, columns: Expr, far: bool = False
+    dtype: DType,
+    vector_bytes: int,
+    rows: Expr,
+    columns: Expr,
+    far: bool = False,
+    first_cache: int = LEAST_FIRST_CACHE,
 ) -> Blocking:
     """The blocking of a dtype on a machine, for a product of so many rows and columns, whose second
     factor is `far` if it is read from memory as it lies."""
@@ -157,7 +160,7 @@ def block_for(
         else tile_for(dtype, vector_bytes, rows)
     )
     tile = widened(fitted(tile, columns), columns, REGISTERS.get(vector_bytes, 16))
-    return _blocking(dtype, tile, depth_for(dtype, tile, known(rows)))
+    return _blocking(dtype, tile, depth_for(dtype, tile, known(rows), first_cache))
 
 
 def streamed_block_for(dtype: DType, vector_bytes: int, rows: int, columns: Expr) -> Blocking:
@@ -176,15 +179,15 @@ def _blocking(dtype: DType, tile: Tile, depth: int) -> Blocking:
     return Blocking(tile.rows, tile.columns, tile.lanes, depth, panels)
 
 
-def depth_for(dtype: DType, tile: Tile, rows: int | None) -> int:
-    """Steps of the depth over which panels of a tile stay in the first cache, where so many rows
-    read columns again."""
+def depth_for(dtype: DType, tile: Tile, rows: int | None, first_cache: int) -> int:
+    """Steps of the depth over which a panel of columns stays in the first cache while two of rows
+    pass through, where so many rows read columns again."""
     if rows is not None and rows <= FEW_ROWS:
         return DEPTH_OF_FEW
     if rows is not None and rows <= FEW_READERS * tile.rows:
         return DEPTH_BLOCK
     bytes_a_step = (tile.columns + 2 * tile.rows) * dtype.itemsize
-    return min(DEPTH_BLOCK, PANELS_BYTES // bytes_a_step // DEPTH_STEP * DEPTH_STEP)
+    return min(DEPTH_BLOCK, first_cache // bytes_a_step // DEPTH_STEP * DEPTH_STEP)
 
 
 def divides(size: Expr, by: int) -> bool:

@@ -69,7 +69,7 @@ def _product_step(
         return None
     constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
     blocking = parameters.blocking or (
-        blocking_for(product, buffers, width, constant)
+        blocking_for(product, buffers, width, parameters.first_cache, constant)
         if kind not in UNIT_KERNELS
         else tiles_blocking(product)
     )

@@ -322,10 +322,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         [
             "te.alloc stack yp: f32[3, 1024, 32]",
             "te.store yp[jp, strip * 8 + kp, jpv] = p1.f32[strip * 8 + kp, jp * 32 + jpv]",
-            "te.alloc stack xp: f32[3, 128, 16]",
+            "te.alloc stack xp: f32[3, 176, 16]",
+            "te.alloc stack sums: f32[3, 3, 14, 32]",
             "te.store xp[ip, kq * 16 + kv, kw * 16 + iu] = p0.f32[",
-            "te.update tile[i2t, j2t] add= xp.f32[iq, kt, i2t] * yp.f32[jq, kb * 128 + kt, j2t]",
-            "te.store sums[",
+            "te.update tile[i2t, j2t] add= xp.f32[iq, kt, i2t] * yp.f32[jq, kb * 176 + kt, j2t]",
+            "te.store sums[jq, iq, ",
         ],
     ),
     "gpu: a row is a block with a tree reduction": (

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
-from tensorscript.base.dtypes import float32
+from tensorscript.base.dtypes import DType, float32, float64
 from tensorscript.dialects.te.expr import const
 from tensorscript.lowering.schedules.contraction_plan import Lie, Plan, Sizes, best_plan
-from tensorscript.lowering.schedules.contraction_tile import Tile, tile_for
+from tensorscript.lowering.schedules.contraction_tile import Tile, block_for, tile_for
 
 TILE = Tile(14, 32, 16)
 
@@ -35,7 +35,9 @@ def sizes(rows: int, columns: int, depth: int, **more: object) -> Sizes:
         (sizes(1024, 1024, 1024), Plan(4, 2, "task", "before")),
         # Rows that would leave the last cache before they are read are never packed ahead.
         (sizes(2048, 2048, 2048), Plan(8, 1, "task", "before")),
-        (sizes(8192, 512, 512), Plan(30, 2, "task", "before")),
+        (sizes(8192, 512, 512), Plan(32, 1, "task", "before")),
+        # More blocks of rows than tasks, so that the sums of each stay cached over more columns.
+        (sizes(2048, 2048, 2048, sum_bytes=4, most_panels=26), Plan(16, 2, "task", "before")),
         # Weights are packed at compile time.
         (sizes(64, 512, 512, plain=frozenset("x"), free=frozenset("y")),
          Plan(1, 8, "none", "before")),
@@ -56,6 +58,18 @@ def test_the_cheapest_plan(case: Sizes, plan: Plan) -> None:
 )
 def test_rows_that_share_sets_of_the_cache_are_packed(bytes_apart: int, serves: bool) -> None:
     assert Lie(bytes_apart, 4, 4).serves_rows(TILE) == serves
+
+
+@pytest.mark.parametrize(
+    ("dtype", "first_cache", "depth"),
+    [(float32, 32 << 10, 128), (float32, 48 << 10, 192), (float32, 128 << 10, 256),
+     (float64, 32 << 10, 80), (float64, 48 << 10, 128)],
+)  # fmt: skip
+def test_blocks_of_the_depth_fill_the_first_cache(
+    dtype: DType, first_cache: int, depth: int
+) -> None:
+    found = block_for(dtype, 64, const(2048), const(2048), first_cache=first_cache)
+    assert found.depth == depth
 
 
 def test_columns_that_stay_cached_are_read_as_they_lie() -> None:

@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 from tensorscript.backends.cpu.runtime import runtime_symbols
-from tensorscript.backends.cpu.runtime.scratch import LEAST_KEPT, MOST_HELD, SLOTS
+from tensorscript.backends.cpu.runtime.scratch import LEAST_KEPT, LEAST_LARGE, MOST_HELD, SLOTS
 
 SYMBOLS = runtime_symbols()
 take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(SYMBOLS["ts_scratch"])
@@ -38,6 +38,24 @@ def test_a_block_serves_what_fills_half_of_it() -> None:
     assert half == block
     give(small)
     give(half)
+
+
+def test_what_came_back_last_is_taken_first() -> None:
+    first, last = take(MIB // 4), take(MIB // 4)
+    give(first)
+    give(last)
+    assert take(MIB // 4) == last
+    give(last)
+
+
+@pytest.mark.parametrize("size", [LEAST_LARGE, 2 * MIB, 3 * MIB - 64, 3 * MIB, 10 * MIB + 8])
+def test_large_blocks_begin_with_a_large_page(size: int) -> None:
+    block = take(size)
+    assert block % (2 * MIB) == 64
+    ctypes.memset(block, 1, size)
+    give(block)
+    assert take(size) == block
+    give(block)
 
 
 def test_more_blocks_than_slots() -> None:

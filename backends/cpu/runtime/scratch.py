@@ -2,9 +2,10 @@
 
 Fresh memory costs a page fault every 4 KiB, which is more than many kernels do with it; the C
 library returns large blocks to the system as soon as they are free. Blocks of 32 KiB and more are
-kept instead: `ts_scratch` takes the first that fits without wasting half of it. A block has its
-size in the 64 bytes before it. Whoever does not get the lock at once goes to the allocator, and so
-does everything while the program has set an allocator of its own.
+kept instead: of those that fit without wasting half, `ts_scratch` takes the one that came back
+last, which is the likeliest to be cached. A block has its size in the 64 bytes before it. Whoever
+does not get the lock at once goes to the allocator, and so does everything while the program has
+set an allocator of its own.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ SLOTS = 32
 LEAST_KEPT = 1 << 15
 MOST_HELD = 1 << 28
 """Bytes kept in all; older blocks make room."""
-_HUGE = 1 << 22
-"""Bytes from which large pages are asked for."""
+LEAST_LARGE = 1 << 20
+"""Bytes of a block that is made of large pages, half of one."""
 
 _TEXT = """
 @ts_scratch_lock = LINKAGE global i32 0, align 64
@@ -33,10 +34,14 @@ try:
   br i1 %got, label %search, label %fresh
 search:
   %most = mul i64 %size, 2
+  %hand = load i64, ptr @ts_scratch_hand
+  %newest = add i64 %hand, ROUND
   br label %look
 look:
   %i = phi i64 [ 0, %search ], [ %i1, %next ]
-  %slot = getelementptr ptr, ptr @ts_scratch_slots, i64 %i
+  %back = sub i64 %newest, %i
+  %k = urem i64 %back, SLOTS
+  %slot = getelementptr ptr, ptr @ts_scratch_slots, i64 %k
   %kept = load ptr, ptr %slot
   %empty = icmp eq ptr %kept, null
   br i1 %empty, label %next, label %measure
@@ -59,17 +64,20 @@ none:
   br label %fresh
 fresh:
   %whole = add i64 %size, 64
-  %base = call ptr @ts_malloc(i64 %whole)
+  %pages = icmp sge i64 %size, LARGE
+  br i1 %pages, label %paged, label %plain
+paged:
+  %inpages = call ptr @ts_malloc_large(i64 %whole)
+  br label %check
+plain:
+  %anywhere = call ptr @ts_malloc(i64 %whole)
+  br label %check
+check:
+  %base = phi ptr [ %inpages, %paged ], [ %anywhere, %plain ]
   %failed = icmp eq ptr %base, null
-  br i1 %failed, label %refused, label %made
+  br i1 %failed, label %refused, label %ready
 refused:
   ret ptr null
-made:
-  %huge = icmp sge i64 %size, HUGE
-  br i1 %huge, label %advise, label %ready
-advise:
-  call void @ts_huge_pages(ptr %base, i64 %whole)
-  br label %ready
 ready:
   store i64 %size, ptr %base
   %p = getelementptr i8, ptr %base, i64 64
@@ -159,7 +167,10 @@ done:
 
 def scratch_text() -> str:
     """The functions; LINKAGE is left to be filled in."""
-    numbers = {"SLOTS": SLOTS, "LEAST": LEAST_KEPT, "MOST": MOST_HELD, "HUGE": _HUGE}
+    numbers = {
+        "SLOTS": SLOTS, "ROUND": SLOTS - 1, "LEAST": LEAST_KEPT, "MOST": MOST_HELD,
+        "LARGE": LEAST_LARGE,
+    }  # fmt: skip
     text = _TEXT
     for name, number in numbers.items():
         text = text.replace(name, str(number))
