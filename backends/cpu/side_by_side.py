@@ -49,7 +49,16 @@ def compile_pieces(text: str, target: Target, options: Optimization) -> bytes:
     made = b"".join(job.result() for job in jobs)
     if calls_conversions(made, target):
         made += compile_object(half_conversions.TEXT, target, options)
+    _give_back()
     return made
+
+
+def _give_back() -> None:
+    """What LLVM has freed goes back to the system: the C library would keep it, in an arena for
+    each thread (glibc; others have no such call)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _processors() -> int:
