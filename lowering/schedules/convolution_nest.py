@@ -16,6 +16,7 @@ grow with the length of its chains of additions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -327,14 +328,36 @@ class ConvolutionNest(ABC):
             return load("weights", [self.weight_panel, self._global_depth(k), channel], self.dtype)
         return load("weights", [const(0), k, channel], self.dtype)
 
-    def _fetch_next(self) -> list[Operation]:
+    @property
+    def run(self) -> tuple[Expr, int]:
+        """The number of the tile among those that go over the same weights, and how many these
+        are, 1 where that is not known."""
+        return const(0), 1
+
+    def _fetch_next(self) -> tuple[list[Operation], list[Operation]]:
         """The next block of packed weights, or the next panel's first one, comes into the second
-        cache: weights of large models are in memory when a call comes to them."""
+        cache: weights of large models are in memory when a call comes to them. Each of the tiles
+        that go over a block asks for its part of the next one: all at once would wait for memory.
+
+        Returns:
+            What each step of the depth fetches, and each turn of its outermost loop.
+        """
         if self.local or (self._phased() and not self.numbered):
-            return []
-        k = self._global_depth(self._at_taps(self.p.depth.flat())) + self._block_depth
+            return [], []
+        number, runs = self.run
+        inner, step = known(self._inner_depth), known(self.step)
+        if runs == 1 or inner is None or step is None:
+            return self._fetched(self._global_depth(self._at_taps(self.p.depth.flat()))), []
+        rows = -(-inner // runs)
+        part = binary("min", number, -(-inner // rows) - 1)
+        turn = part * step + var(self.p.depth.names[0])
+        first = var("kb") * self._block_depth + turn * rows
+        return [], [op for row in range(rows) for op in self._fetched(first + row)]
+
+    def _fetched(self, k: Expr) -> list[Operation]:
+        """The weights of the next block at a step of this one."""
+        place = [self.weight_panel, k + self._block_depth]
         columns = lines(self.packer.width, self.dtype)
-        place = [self.weight_panel, k]
         return [PrefetchOp(load("weights", [*place, const(j)], self.dtype)) for j in columns]
 
     def pixel(self, position: Expr) -> Expr:
@@ -366,11 +389,14 @@ class ConvolutionNest(ABC):
         """The weight at a place of the depth, if taps are counted as the loops over phases go."""
         return substituting({t: d.numbered_tap(var(t)) for t, d in self._phased().items()})(weight)
 
-    def over_taps(self, body: list[Operation]) -> list[Operation]:
-        """The loops over a block's channels and taps around a step of the sums."""
+    def over_taps(self, body: list[Operation], turn: Sequence[Operation] = ()) -> list[Operation]:
+        """The loops over a block's channels and taps around a step of the sums, and what is done
+        in a `turn` of the outermost."""
         extents = [self._step_here, *self.p.depth.extents[1:]]
         phased = self._phased()
         for name, extent in reversed(list(zip(self.p.depth.names, extents, strict=True))):
+            if name == self.p.depth.names[0]:
+                body = [*body, *turn]
             loops = phased[name].loops() if name in phased else [(name, extent)]
             for variable, count in loops:
                 body = [ForOp(variable, count, body, reduction=True)]
@@ -390,10 +416,11 @@ class ConvolutionNest(ABC):
         tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
         step = UpdateOp("tile", [var("i1t"), var("j1t")], "add", value)
         clear = StoreOp("tile", [var("i0t"), var("j0t")], const(0, self.dtype))
+        fetch, turn = self._fetch_next()
         return [
             AllocOp(tile, "reg"),
             self.over_tile("0t", [clear]),
-            *self.over_taps([self.over_tile("1t", [step]), *self._fetch_next()]),
+            *self.over_taps([self.over_tile("1t", [step]), *fetch], turn),
             *self.keep(row, column),
         ]
 

@@ -131,16 +131,25 @@ class PixelRows(ConvolutionNest):
         return make_buffer("sums", self.dtype, [pixels, self.kept_rows])
 
     def panel_body(self, start: Expr, rows: Expr) -> list[Operation]:
-        names = [f"h{k}" for k in range(len(self.image.dims))]
+        runs = self._runs(rows)
+        nest = self._run(start, runs.names)
+        for name, size in reversed(runs.pairs):
+            nest = [ForOp(name, size, nest)]
+        return nest
+
+    def _runs(self, rows: Expr) -> Axis:
+        """The loops over the runs of so many output rows."""
         width_runs = ceil_div(self.image.dims[-1].size, self.tile.rows)
         sizes = [rows, *(d.size for d in self.image.dims[1:])]
         sizes[-1] = width_runs if len(sizes) > 1 else ceil_div(rows, self.tile.rows)
         if len(sizes) > 1:
             sizes[-2] = ceil_div(sizes[-2], self.rows_of_run)
-        nest = self._run(start, names)
-        for name, size in reversed(list(zip(names, sizes, strict=True))):
-            nest = [ForOp(name, size, nest)]
-        return nest
+        return Axis([f"h{k}" for k in range(len(sizes))], sizes)
+
+    @property
+    def run(self) -> tuple[Expr, int]:
+        runs = self._runs(const(self.block))
+        return runs.flat(), known(runs.size) or 1
 
     def _run(self, start: Expr, names: list[str]) -> list[Operation]:
         """One run of pixels: the loops `names` stand at its row, the last one at the run."""

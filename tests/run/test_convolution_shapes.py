@@ -225,6 +225,23 @@ def test_packed_weights_are_read_one_after_the_other() -> None:
     assert "te.prefetch weights" in text
 
 
+@pytest.mark.parametrize(("side", "channels"), [(7, 512), (14, 64), (28, 64)])
+def test_each_run_of_pixels_fetches_its_part_of_the_next_weights(side: int, channels: int) -> None:
+    shapes = (1, 64, side, side), (channels, 64, 3, 3), (channels,)
+    x, w, b = (np.ones(s, "f4") for s in shapes)
+    compiled = ts.compile(Packed(Convolution(2, (1, 1, 1, 1)), w, b), (x,), fallback="error")
+    text = compiled.ir("scheduled")
+    fetched = re.findall(r"te\.prefetch weights\.f32\[[^,]+, (.*), 0\], cache 2", text)
+    tiles = re.findall(r"te\.for (h\d) in 0 \.\. (\d+) serial", text)
+    (turns,) = re.findall(r"te\.for s0_r0 in 0 \.\. (?:min\()?(\d+).* reduce", text)
+    step, found = int(turns), set()
+    for places in product(*(range(int(count)) for _, count in tiles), range(step)):
+        names = dict(zip([*(name for name, _ in tiles), "s0_r0"], places, strict=True))
+        found |= {eval(e, {"min": min, "kb": 0, **names}) for e in fetched}
+    assert len(fetched) < 9  # a tap's each would be all of them
+    assert set(range(step * 9, 2 * step * 9)) <= found
+
+
 def test_a_window_reads_a_plane_and_no_copy_per_tap() -> None:
     arrays = tuple(np.ones(shape, "f4") for shape in ((1, 8, 20, 20), (16, 8, 3, 3), (16,)))
     text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")
