@@ -56,10 +56,8 @@ FEW_PANELS = 2
 DEPTH = 128
 """Groups of four bytes in a block of the depth: a panel of columns takes a third of the first
 cache, and stays there while rows pass through."""
-COSTS = Costs(pack=0.5, pack_rows=0.5, leaving=0.1, share=0.3, multiply=1 / 256, sums_bytes=1 << 20)
-NEAR_BYTES, READ_FAR = 1 << 20, 0.3
-"""Multiply-adds are so fast that it counts to read factors that do not stay in the second cache,
-at the rate at which an Intel Granite Rapids reads them."""
+COSTS = Costs(pack=0.5, pack_rows=0.5, leaving=0.1, read=0.1, share=0.3, multiply=1 / 256)
+"""As measured on an Intel Granite Rapids."""
 LEAST_ROWS = 2
 """Of a product on the unit: one row waits for the other factor, which vectors read as well."""
 LEAST_SHARED_WORK = 1 << 21
@@ -119,10 +117,7 @@ class TilesProduct(GroupsProduct):
         return frozenset(["x"] if few and whole and x and x.depth == x.itemsize else [])
 
     def _sizes(self, whole: bool) -> Sizes:
-        found = super()._sizes(whole)
-        side = max(found.rows, found.columns)
-        is_near = side * found.depth * self.form.x.dtype.itemsize <= NEAR_BYTES
-        return replace(found, costs=COSTS if is_near else replace(COSTS, read=READ_FAR))
+        return replace(super()._sizes(whole), costs=COSTS)
 
     def _repays_threads(self) -> bool:
         return many(self.m, self.n, self.k, least=LEAST_SHARED_WORK)
