@@ -36,11 +36,12 @@ from tensorscript.dialects.te.ops import (
     ForOp,
     FuncOp,
     IfOp,
+    LetOp,
     PrefetchOp,
     StoreOp,
     UpdateOp,
 )
-from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.te.rewriting import replace_loads, substitute
 
 from ..te.affine import all_buffers, known
 from .contraction_batch import PackedBatch
@@ -303,11 +304,13 @@ class BlockedProduct:
         clear = StoreOp("tile", [var("i0t"), var("j0t")], self.first_sum(var("j0t")))
         steps, value = self.steps()
         step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", value)
-        body = [self._over_tile("2t", [step]), *self._fetch_rows(), *self._fetch_next()]
+        first, fetch = self._fetch_next()
+        body = [self._over_tile("2t", [step]), *self._fetch_rows(), *fetch]
         return [
             AllocOp(tile, "reg"),
             self._over_tile("0t", [clear]),
             *self._fetch_sums(),
+            *first,
             ForOp("kt", steps, body, reduction=True),
             *self._finish(),
         ]
@@ -316,23 +319,42 @@ class BlockedProduct:
         """Where the sums of a column of a tile start."""
         return const(0, self.dtype)
 
-    def _fetch_next(self) -> list[Operation]:
-        """The next panel of columns comes into the second cache, row by row."""
+    def _fetch_next(self) -> tuple[list[Operation], list[Operation]]:
+        """The next panel of columns comes into the second cache, row by row.
+
+        Returns:
+            What stands before the loop over the depth, and what each of its steps does.
+        """
         if self.streams:
-            first = (var("jq") + PANELS_AHEAD) * self.tile.columns
+            column = (var("jq") + PANELS_AHEAD) * self.tile.columns
             k = self.first_k + var("kt")
             ahead = lines(self.tile.columns, self.dtype)
-            return [PrefetchOp(self.columns.value(first + j, k)) for j in ahead]
+            return [], [PrefetchOp(self.columns.value(column + j, k)) for j in ahead]
         if (
             self.plan.y != "before"
             or not hides_fetching(self.tile, self.dtype)
             or self.panels_n.is_int(1)
         ):
-            return []
-        return [
-            PrefetchOp(self.packed_column(self.y_slot + 1, const(j)))
-            for j in lines(self.tile.columns, self.dtype)
-        ]
+            return [], []
+        columns = lines(self.tile.columns, self.dtype)
+        fetched = [self.packed_column(self.y_slot + 1, const(j)) for j in columns]
+        panels, steps = known(ceil_div(self.panels_m, self.blocks)), known(self.most_turns)
+        if panels is None or steps is None or panels == 1:
+            return [], [PrefetchOp(line) for line in fetched]
+        return self._fetch_parts(fetched, panels, steps)
+
+    def _fetch_parts(
+        self, fetched: list[Expr], panels: int, steps: int
+    ) -> tuple[list[Operation], list[Operation]]:
+        """Each panel of rows asks for its part of the next panel of columns: the first one would
+        wait for all of it. Parts are a power of two, so that a step takes no division."""
+        parts = 1 << (panels.bit_length() - 1)
+        first = binary("min", var("iq"), parts - 1) * -(-steps // parts)
+        slot, row, *_ = fetched[0].args
+        place = slot * self.yp.shape[1] + substitute(row, {"kt": first})
+        row = var("ahead") + var("kt") // parts
+        ops = [PrefetchOp(load("yp", [const(0), row, *e.args[2:]], e.dtype)) for e in fetched]
+        return [LetOp("ahead", place)], list(ops)
 
     def _fetch_rows(self) -> list[Operation]:
         """Packed rows that the tile takes some steps later, and behind its last step those of the
@@ -374,6 +396,11 @@ class BlockedProduct:
     def packed_k(self, way: Packing) -> Expr:
         """The step of the depth in a packed factor."""
         return self.first_k + var("kt") if way == "before" else var("kt")
+
+    @property
+    def most_turns(self) -> Expr:
+        """Steps of a tile over the longest block of the depth."""
+        return self.depth_block
 
     @property
     def x_slot(self) -> Expr:

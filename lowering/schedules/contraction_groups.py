@@ -236,6 +236,10 @@ class GroupsProduct(BlockedProduct):
         """Steps of a tile over a block of the depth."""
         return ceil_div(self.depth_extent(), self.step)
 
+    @property
+    def most_turns(self) -> Expr:
+        return ceil_div(self.depth_block, self.step)
+
     # --- columns
 
     def pack_all_y(self) -> Operation:

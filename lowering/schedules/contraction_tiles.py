@@ -145,19 +145,20 @@ class TilesProduct(GroupsProduct):
             kept = load("sums", self._sum_place("5t"), self.dtype)
             again = self._moved("5t", "acc", self._acc("5t"), kept)
             start = [IfOp(binary("eq", var("kb"), 0), [clear], [again])]
-        step = [self._multiply(), *self._fetch_next()]
-        return [*start, ForOp("kt", self.turns, step, reduction=True), *self._finish()]
+        first, fetch = self._fetch_next()
+        step = [self._multiply(), *fetch]
+        return [*start, *first, ForOp("kt", self.turns, step, reduction=True), *self._finish()]
 
-    def _fetch_next(self) -> list[Operation]:
+    def _fetch_next(self) -> tuple[list[Operation], list[Operation]]:
         """The next panel of columns, step by step, where few panels of rows read it from afar."""
         if self.plan.y != "before" or known(self.panels_m) not in FEW_READERS:
-            return []
+            return [], []
         group, dtype = self.first_group + var("kt") * SIDE, self.form.y.dtype
         columns = [j // self.count for j in lines(self.tile.columns * self.count, dtype)]
         places = [
             [self.y_slot + 1, group + g, const(j), const(0)] for g in range(SIDE) for j in columns
         ]
-        return [PrefetchOp(load("yp", place, dtype)) for place in places]
+        return [], [PrefetchOp(load("yp", place, dtype)) for place in places]
 
     def _multiply(self) -> Operation:
         i, j, g, u = (var(f"{name}2t") for name in "ijgu")
