@@ -17,8 +17,8 @@ near and run at their pace, so that all rounds of all libraries, and of another 
 machine; rounds for which that was in vain, or in which the host took processors away, count only
 where there are too few others.
 
-What a candidate returns is checked against a float64 reference before it is timed. What counts is
-the ratio to the fastest peer of the same run, not the absolute time.
+What a candidate returns is checked against a reference of higher precision before it is timed. What
+counts is the ratio to the fastest peer of the same run, not the absolute time.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ class Row:
     Attributes:
         seconds: per call, by candidate.
         failed: why a candidate has no time.
-        errors: of each candidate's result against float64, as a share of the largest magnitude.
+        errors: of each candidate's result against one of higher precision, as a share of the
+            largest magnitude.
         ratios: the time of each peer over ours (`rounds.Rounds.ratios`).
         doubt: half of what the least of these may lie between, of that, if it was measured.
         sittings: the least of these in each sitting.
