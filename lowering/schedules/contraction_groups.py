@@ -397,13 +397,18 @@ class GroupsProduct(BlockedProduct):
         return self.turns, total
 
 
-def product_of_groups(
-    func: FuncOp, form: GroupedProduct, blocking: Blocking, whole: bool = False
+def blocked_groups(
+    kind: type[GroupsProduct],
+    func: FuncOp,
+    form: GroupedProduct,
+    blocking: Blocking,
+    whole: bool = False,
 ) -> list[Operation]:
     """The blocked nest of a product of groups.
 
     Args:
+        kind: what writes it, for vectors or for a matrix unit.
         whole: pack all columns before, even where every panel is used by one task only.
     """
     sums = SUM_DTYPES[form.product.target.value.dtype]
-    return GroupsProduct(func, form, blocking, sums, whole).build()
+    return kind(func, form, blocking, sums, whole).build()
