@@ -78,6 +78,8 @@ PANELS_AHEAD = 2
 STRIP = 8
 """Steps of the depth that are packed of each panel of columns in turn: what they lie in is read on
 and on, and a page is not looked up for each line."""
+NEAR_SUMS = 1 << 13
+"""Bytes of sums that stay in the first cache, beside factors."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
 
@@ -345,8 +347,10 @@ class BlockedProduct:
         return [PrefetchOp(load("xp", place, self.dtype), 1) for place in places]
 
     def _fetch_sums(self) -> list[Operation]:
-        """The sums that the tile will be added to come near while it multiplies."""
-        if self.single or not hides_fetching(self.tile, self.dtype):
+        """The sums that the tile will be added to come near while it multiplies, unless all that a
+        task keeps stay near."""
+        is_far = many(*self.sums.shape, least=NEAR_SUMS // self.dtype.itemsize)
+        if self.single or not is_far or not hides_fetching(self.tile, self.dtype):
             return []
         return [
             PrefetchOp(load("sums", [*self._sums_of_tile, const(i), const(j)], self.dtype), 1)

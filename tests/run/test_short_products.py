@@ -213,6 +213,15 @@ def test_columns_beyond_the_second_cache_are_streamed(
     assert compiled.ir("scheduled").count("te.prefetch p1.") == fetched
 
 
+@pytest.mark.parametrize(("columns", "asked"), [(512, False), (3072, True)])
+def test_sums_that_stay_near_are_not_asked_for(columns: int, asked: bool) -> None:
+    """Of a task, one of eight."""
+    specs = [ts.TensorSpec(s, ts.float32) for s in ((8, 512), (512, columns))]
+    target, cpu = "x86_64-unknown-linux-gnu", "x86-64-v4"
+    compiled = ts.compile(plain, specs, target=target, cpu=cpu, fallback="error")
+    assert ("te.prefetch sums." in compiled.ir("scheduled")) is asked
+
+
 @pytest.mark.parametrize("cpu", ["", "x86-64-v3", "x86-64-v2"])
 @pytest.mark.parametrize(
     "size", [(16, 1024, 1024), (23, 700, 1030), (45, 530, 1000), (5, 999, 601)]
