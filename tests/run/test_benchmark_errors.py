@@ -12,9 +12,10 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 from contender import expected
-from harness import close, error
+from harness import close, deviation, error
 from pointwise import chain, chain_numpy
 from products import product
+from rows import Row, table
 from workload import normal, workload
 
 HALF_UNIT = float(np.finfo(np.float64).eps) / 2
@@ -50,3 +51,19 @@ def test_programs_of_float32_have_one_of_float64() -> None:
     x, y = (a.astype(np.float64) for a in work.arguments())
     assert expected(work).dtype == np.float64
     np.testing.assert_allclose(expected(work), x @ y, rtol=1e-15)
+
+
+def test_errors_are_shares_of_the_largest_magnitude() -> None:
+    reference = np.array([0.0, 4.0, -8.0, 2.0])
+    got = reference + np.array([0.0, 0.0, 0.4, -0.3])
+    assert error(got, reference) == pytest.approx(0.4 / 8)
+    assert deviation(got, reference) == pytest.approx(0.25 / 8)
+    nothing = np.array([True])
+    assert error(nothing, nothing) == deviation(nothing, nothing) == 0.0
+
+
+def test_each_error_of_more_than_twice_pytorchs_is_marked() -> None:
+    row = Row("w", 1, errors={"tensorscript": 3e-7, "torch": 1e-7})
+    row.deviations = {"tensorscript": 1e-8, "torch": 1e-8}
+    assert "| **3.0e-07 / 1.0e-07** | 1.0e-08 / 1.0e-08 |" in table([row], {})
+    assert "| **3.0e-07 / 1.0e-07** | - |" in table([Row("w", 1, errors=row.errors)], {})
