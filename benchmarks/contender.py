@@ -4,7 +4,8 @@
 
 Reads commands and answers them, a line of JSON each: `list`, `forget`, `prepare`, `time`,
 `distance` and `pace` (see the methods of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or
-`reference`: our eager tensors over NumPy in float64, which give what every candidate must return.
+`reference`: our eager tensors over NumPy in float64 (NumPy's own in extended precision where the
+program is one of float64), which give what every candidate must return.
 """
 
 from __future__ import annotations
@@ -139,8 +140,11 @@ def _bytes(arguments: Any) -> int:
 
 
 def expected(work: Workload) -> np.ndarray:
-    """The program's result, computed in float64."""
+    """The program's result, computed in float64; one of float64 in extended precision, where that
+    has a version of NumPy and the machine such numbers."""
     program, arguments = work.build(), work.arguments()
+    if work.numpy is not None and any(_is_of(a, np.float64) for a in arguments):
+        return as_array(work.numpy(*(_extended(a) for a in arguments)))
     wide = [_wide(a) for a in arguments]
     if work.plain:
         return np.asarray(program(*(_tensor(a) for a in arguments)))
@@ -154,8 +158,15 @@ def expected(work: Workload) -> np.ndarray:
 def _wide(value: Any) -> Any:
     if isinstance(value, BFloat16):
         return value.wide
-    is_float = isinstance(value, np.ndarray) and value.dtype == np.float32
-    return value.astype("f8") if is_float else value
+    return value.astype(np.float64) if _is_of(value, np.float32) else value
+
+
+def _extended(value: Any) -> Any:
+    return value.astype(np.longdouble) if _is_of(value, np.float64) else value
+
+
+def _is_of(value: Any, dtype: type[np.generic]) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == dtype
 
 
 def _tensor(value: Any) -> Any:

@@ -17,8 +17,8 @@ near and run at their pace, so that all rounds of all libraries, and of another 
 machine; rounds for which that was in vain, or in which the host took processors away, count only
 where there are too few others.
 
-What a candidate returns is checked against a float64 reference before it is timed. What counts is
-the ratio to the fastest peer of the same run, not the absolute time.
+What a candidate returns is checked against a reference of higher precision before it is timed. What
+counts is the ratio to the fastest peer of the same run, not the absolute time.
 """
 
 from __future__ import annotations
@@ -240,6 +240,7 @@ class Arena:
                     row.failed[name] = "wrong result"
                     continue
                 row.errors[name] = error(got, reference)
+                row.deviations[name] = deviation(got, reference)
                 seat.ready[name] = contender, seconds
                 size = got.nbytes
             if seat.ready and not work["plain"]:
@@ -312,10 +313,24 @@ def stolen_seconds() -> float:
 
 def error(got: np.ndarray, reference: np.ndarray) -> float:
     """The largest difference, of the largest magnitude."""
+    differences = _differences(got, reference)
+    return float(np.max(np.abs(differences))) if differences.size else 0.0
+
+
+def deviation(got: np.ndarray, reference: np.ndarray) -> float:
+    """The root mean square of the differences, of the largest magnitude: where one element is much
+    larger than the others, the largest difference is its own, by chance great or small."""
+    differences = _differences(got, reference)
+    return float(np.sqrt(np.mean(np.square(differences)))) if differences.size else 0.0
+
+
+def _differences(got: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Of the largest magnitude; none of truth values."""
     if not reference.size or reference.dtype == np.bool_:
-        return 0.0
+        return np.empty(0)
     scale = float(np.max(np.abs(reference))) or 1.0
-    return float(np.max(np.abs(got.astype("f8") - reference))) / scale
+    found: np.ndarray = (got.astype("f8") - reference) / scale
+    return found
 
 
 def close(got: np.ndarray, reference: np.ndarray, unit: float) -> bool:

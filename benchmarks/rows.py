@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -14,7 +14,9 @@ class Row:
     Attributes:
         seconds: per call, by candidate.
         failed: why a candidate has no time.
-        errors: of each candidate's result against float64, as a share of the largest magnitude.
+        errors: of each candidate's result against one of higher precision, as a share of the
+            largest magnitude.
+        deviations: the same of the root mean square.
         ratios: the time of each peer over ours (`rounds.Rounds.ratios`).
         doubt: half of what the least of these may lie between, of that, if it was measured.
         sittings: the least of these in each sitting.
@@ -27,6 +29,7 @@ class Row:
     seconds: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     errors: dict[str, float] = field(default_factory=dict)
+    deviations: dict[str, float] = field(default_factory=dict)
     ratios: dict[str, float] = field(default_factory=dict)
     doubt: float | None = None
     sittings: list[float] = field(default_factory=list)
@@ -59,11 +62,20 @@ class Row:
     @property
     def accuracy(self) -> str:
         """Our error beside PyTorch's; more than twice as much is marked."""
-        own, theirs = self.errors.get("tensorscript"), self.errors.get("torch")
-        if own is None or theirs is None:
-            return "-" if own is None else f"{own:.1e}"
-        text = f"{own:.1e} / {theirs:.1e}"
-        return f"**{text}**" if own > 2 * theirs else text
+        return _beside(self.errors)
+
+    @property
+    def mean_accuracy(self) -> str:
+        """The same of the root mean square."""
+        return _beside(self.deviations)
+
+
+def _beside(errors: Mapping[str, float]) -> str:
+    own, theirs = errors.get("tensorscript"), errors.get("torch")
+    if own is None or theirs is None:
+        return "-" if own is None else f"{own:.1e}"
+    text = f"{own:.1e} / {theirs:.1e}"
+    return f"**{text}**" if own > 2 * theirs else text
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -78,7 +90,8 @@ def table(rows: Sequence[Row], limits: dict[int, dict[str, float]]) -> str:
     """
     names = list(dict.fromkeys(n for r in rows for n in (*r.seconds, *r.failed)))
     names.sort(key=lambda n: n != "tensorscript")
-    head = ["workload", "threads", *names, "error / torch's", "of the limit", "best peer / ours"]
+    head = ["workload", "threads", *names, "error / torch's", "rms error / torch's"]
+    head += ["of the limit", "best peer / ours"]
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
     for row in rows:
         cells = [row.workload, str(row.threads)]
@@ -86,7 +99,7 @@ def table(rows: Sequence[Row], limits: dict[int, dict[str, float]]) -> str:
             value = row.seconds.get(name)
             cells.append("-" if value is None else f"{1e6 * value:.2f}")
         share = row.share_of(limits[row.threads]) if row.threads in limits else None
-        cells.append(row.accuracy)
+        cells += [row.accuracy, row.mean_accuracy]
         cells.append("-" if share is None else f"{share:.2f}")
         cells.append(row.verdict("**"))
         lines.append(" | ".join(cells))

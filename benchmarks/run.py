@@ -123,8 +123,10 @@ def report(results: Results) -> list[str]:
         "that interval, or what the two sittings differ by. The limit is the larger of operations",
         "over the peak of multiply-adds and bytes over the copying bandwidth, both measured in the",
         "same run (what stays in a cache may pass it). Errors are the largest difference from the",
-        "result in float64, as a share of the largest magnitude; more than twice PyTorch's is in",
-        "bold.",
+        "result in float64 (that of float64 in extended precision) and the root mean square of",
+        "all (rms), as shares of the largest magnitude; more than twice PyTorch's is in bold.",
+        "Where one element is much larger than the others, the largest difference is its own, by",
+        "chance great or small.",
         "",
     ]
     for threads, limit in results.limits.items():

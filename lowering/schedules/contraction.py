@@ -43,229 +43,50 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
 
-from ..te.affine import all_buffers, known
-from .contraction_batch import PackedBatch
-from .contraction_columns import ColumnPacker
-from .contraction_pack import RowPacker
+from .contraction_factors import PackedFactors
 from .contraction_plan import (
     Packing,
-    Plan,
-    Sizes,
-    best_plan,
     hides_fetching,
     is_streamed,
     lines,
-    plain_factors,
-    scattered_cost,
 )
 from .contraction_shape import SUM_DTYPES, Product, Spots
 from .contraction_tile import (
-    DEPTH_STEP,
-    TASKS,
     Blocking,
     ceil_div,
     divides,
     loops_around,
     many,
     part,
-    repays_threads,
-    takes_threads,
 )
 
 STEPS_AHEAD = 8
 """Of the depth, in which a line comes from the second cache to the first."""
 PANELS_AHEAD = 2
 """Panels of columns that are streamed: the line beside the one at hand comes with it by itself."""
-STRIP = 8
-"""Steps of the depth that are packed of each panel of columns in turn: what they lie in is read on
-and on, and a page is not looked up for each line."""
-LEAST_SHARED_PACKING = 1 << 16
-"""Elements whose packing repays threads."""
+NEAR_SUMS = 1 << 13
+"""Bytes of sums that stay in the first cache, beside factors."""
 
 
-class BlockedProduct:
+class BlockedProduct(PackedFactors):
     """Writes the blocked nest of one product."""
 
-    depth_step = DEPTH_STEP
-    """Blocks of the depth are whole ones of so many steps."""
     rows_kind = "unroll"
     """How the rows of a tile are gone over."""
-    packs_batches = True
-    """Constant second factors of a batch are packed before all of it."""
-    most_tasks = TASKS
-    """Tasks that a product is cut into for the threads, if it is."""
 
     def __init__(
         self, func: FuncOp, product: Product, blocking: Blocking, dtype: DType, whole: bool
     ) -> None:
-        self.func, self.p, self.dtype = func, product, dtype
-        self.blocking, self.tile = blocking, blocking.tile
-        tile = self.tile
-        self.buffers = all_buffers(func)
-        self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
-        # A size that the program finds may be 0: one block of nothing still stores the sums.
-        depth = self.k if self.k.is_const else binary("max", self.k, 1)
-        blocks = ceil_div(depth, blocking.depth)
-        self.depth_block = ceil_div(ceil_div(depth, blocks), self.depth_step) * self.depth_step
-        self.depth_blocks = ceil_div(depth, self.depth_block)
-        self.single = self.depth_blocks.is_int(1)
-        self.panels_n = ceil_div(self.n, tile.columns)
-        self.panels_m = ceil_div(self.m, tile.rows)
-        # What a batch does not change (the weights of a convolution) is packed once before it.
-        batch = set(product.batch.names)
-        self.packed_batch = PackedBatch.of(product, whole and self.packs_batches)
-        y = self.packed_batch.factor(product.y)
-        self.x_hoisted = bool(batch) and not batch & product.x.free
-        self.y_hoisted = bool(batch) and not batch & y.free
-        self.columns = ColumnPacker(y, product.columns, product.depth, self.buffers, dtype, tile)
-        shared = self._repays_threads() and not takes_threads(product.batch)
-        self.tasks = self.most_tasks if shared else 1
-        self.plan = self._plan(whole)
-        self.blocks = const(self.plan.blocks) if self.plan.blocks else self._unknown_blocks()
-        self.chunks = self.plan.chunks
-        x_kept = self.panels_m if self.plan.x == "before" else ceil_div(self.panels_m, self.blocks)
-        y_kept = self.panels_n if self.plan.y == "before" else const(1)
-        x_depth, y_depth = (
-            self.k if self.single or way == "before" else self.depth_block
-            for way in (self.plan.x, self.plan.y)
-        )
+        super().__init__(func, product, blocking, dtype, whole)
         # Lines of columns that are read from afar as they lie are asked for long before.
         self.streams = self.plan.y == "none" and is_streamed(product, dtype)
-        self.packer = RowPacker(
-            product.x, product.rows, product.depth, self.buffers, dtype, tile.rows, tile.lanes
-        )
-        y_kept = mul(self.packed_batch.count, y_kept)
-        self.yp = make_buffer("yp", dtype, [y_kept, y_depth, tile.columns])
-        self.xp = make_buffer("xp", dtype, [x_kept, x_depth, self.packer.width])
+        tile = self.tile
         kept = [ceil_div(self.panels_n, self.chunks), ceil_div(self.panels_m, self.blocks)]
         self.sums = make_buffer("sums", dtype, [*kept, tile.rows, tile.columns])
-
-    def _repays_threads(self) -> bool:
-        return repays_threads(self.m, self.n, self.k)
-
-    def _plan(self, whole: bool) -> Plan:
-        if not all(known(e) for e in (self.m, self.n, self.k)):
-            return Plan(None, 1, "before" if self.x_hoisted else "task", "before")
-        return best_plan(self._sizes(whole))
-
-    def _sizes(self, whole: bool) -> Sizes:
-        rows, columns, depth = (known(e) or 0 for e in (self.m, self.n, self.k))
-        shared = {"x": self.x_hoisted, "y": self.y_hoisted or whole}
-        free = frozenset(name for name in shared if shared[name])
-        kept = 0 if self.single else self.dtype.itemsize
-        return Sizes(
-            rows, columns, depth, self.tile, self.blocking.panels, self.tasks, kept,
-            self._plain(), scattered_cost(self.p, self.buffers), free,
-            frozenset([] if self.columns.is_even else ["y"]),
-        )  # fmt: skip
-
-    def _plain(self) -> frozenset[str]:
-        """The factors that a tile can take as they lie in memory."""
-        steps, panels = known(self.depth_block) or 0, known(self.panels_m) or 0
-        return plain_factors(self.p, self.buffers, self.tile, steps, panels)
-
-    def _unknown_blocks(self) -> Expr:
-        block = binary("max", ceil_div(self.panels_m, TASKS), 1)
-        return ceil_div(self.panels_m, block)
-
-    def shared_packing(
-        self, name: str, extent: Expr, body: list[Operation], side: Expr, grain: int
-    ) -> ForOp:
-        """A loop that packs a factor with that many rows or columns for all tasks."""
-        if self.tasks == 1 or not many(side, self.k, least=LEAST_SHARED_PACKING):
-            return ForOp(name, extent, body)
-        return ForOp(name, extent, body, "parallel", grain=grain)
-
-    def _block_start(self, block: Expr) -> Expr:
-        return part(block, self.panels_m, self.blocks)
-
-    @property
-    def block(self) -> Expr:
-        """The block of rows of a task: neighbouring tasks, which one thread does, read the same
-        columns."""
-        return const(0) if self.blocks.is_int(1) else var("tb") % self.blocks
-
-    @property
-    def chunk(self) -> Expr:
-        """The run of column panels of a task."""
-        return const(0) if self.chunks == 1 else var("tb") // self.blocks
-
-    @property
-    def first_panel(self) -> Expr:
-        return self._block_start(self.block)
-
-    @property
-    def first_column_panel(self) -> Expr:
-        return part(self.chunk, self.panels_n, const(self.chunks))
-
-    @property
-    def first_k(self) -> Expr:
-        """Of the block of the depth."""
-        return var("kb") * self.depth_block
 
     def task_storage(self) -> list[Operation]:
         """What a task keeps for all of its tiles."""
         return []
-
-    def y_for_all(self) -> list[Operation]:
-        """What all tasks read of Y."""
-        return [AllocOp(self.yp, "stack"), self.packed_batch.around(self.pack_all_y())]
-
-    def y_for_task(self) -> list[Operation]:
-        """Where a task packs the panel of columns at hand."""
-        return [AllocOp(self.yp, "stack")]
-
-    def y_for_tiles(self) -> list[Operation]:
-        """What the tiles of a panel of columns read of Y, over a block of the depth."""
-        return self.pack_panel(var("jq"), const(0), self.first_k, self.depth_extent())
-
-    def pack_all_y(self) -> Operation:
-        if self.columns.runs_along:
-            return self._pack_strips()
-        if self.columns.is_even:
-            panel = self.pack_panel(var("jp"), self._first_packed + var("jp"), const(0), self.k)
-            return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
-        step = self.columns.step("yp", var("kp"), self._first_packed)
-        return self.shared_packing("kp", self.k, step, self.n, 8)
-
-    @property
-    def _first_packed(self) -> Expr:
-        """Where the panels of the factor that is packed begin."""
-        return self.packed_batch.packed_first(self.panels_n)
-
-    def _pack_strips(self) -> Operation:
-        """Some steps of the depth of every panel after the other."""
-        start = var("strip") * STRIP
-        end = start + STRIP
-        if not divides(self.k, STRIP):
-            end = binary("min", end, self.k)
-        slot = self._first_packed + var("jp")
-        steps = self.columns.steps("yp", slot, var("jp"), start, end)
-        panels = ForOp("jp", self.panels_n, steps)
-        return self.shared_packing("strip", ceil_div(self.k, STRIP), [panels], self.n, 2)
-
-    def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
-        """Fill `yp[slot]` with `depth` steps of a column panel from `first` on."""
-        return self.columns.panel("yp", slot, panel, first, depth)
-
-    def pack_all_x(self) -> Operation:
-        """Pack every row panel over the whole depth."""
-        panel = var("ip")
-        body = self.packer.panel("xp", panel, panel * self.tile.rows, const(0), self.k)
-        return self.shared_packing("ip", self.panels_m, body, self.m, 4)
-
-    def pack_x(self) -> Operation:
-        """Pack the row panels of a block over a block of the depth."""
-        first = (self.first_panel + var("ip")) * self.tile.rows
-        body = self.packer.panel("xp", var("ip"), first, self.first_k, self.depth_extent())
-        return ForOp("ip", self.panels_here(), body)
-
-    def depth_extent(self) -> Expr:
-        if self.single:
-            return self.k
-        if (known_block := known(self.depth_block)) and divides(self.k, known_block):
-            return self.depth_block
-        return binary("min", self.depth_block, self.k - self.first_k)
 
     def _side(self, way: Packing, start: Expr, size: Expr, tile: int) -> tuple[Expr, Expr | None]:
         """Where a tile starts along a side, and the first position that it stores, None for all
@@ -367,8 +188,10 @@ class BlockedProduct:
         return [PrefetchOp(load("xp", place, self.dtype), 1) for place in places]
 
     def _fetch_sums(self) -> list[Operation]:
-        """The sums that the tile will be added to come near while it multiplies."""
-        if self.single or not hides_fetching(self.tile, self.dtype):
+        """The sums that the tile will be added to come near while it multiplies, unless all that a
+        task keeps stay near."""
+        is_far = many(*self.sums.shape, least=NEAR_SUMS // self.dtype.itemsize)
+        if self.single or not is_far or not hides_fetching(self.tile, self.dtype):
             return []
         return [
             PrefetchOp(load("sums", [*self._sums_of_tile, const(i), const(j)], self.dtype), 1)
@@ -496,13 +319,6 @@ class BlockedProduct:
         kind, grain = ("serial", None) if self.tasks == 1 else ("parallel", 1)
         before.append(ForOp("tb", mul(self.blocks, chunks), task, kind, grain=grain))
         return [*hoisted, *loops_around(self.p.batch, before)]
-
-    def panels_here(self) -> Expr:
-        """Row panels of a task's block."""
-        size, blocks = known(self.panels_m), known(self.blocks)
-        if size is not None and blocks is not None and size % blocks == 0:
-            return const(size // blocks)
-        return self._block_start(self.block + 1) - self.first_panel
 
 
 def blocked_product(

@@ -146,7 +146,8 @@ def worth_dots(d: Dots, vector_bytes: int, fixed: frozenset[str], steps: int = 1
         return False
     if d.rows == 1 or d.columns == 1:
         return not d.copied and not made_of(p.y, fixed)
-    blocking = block_for(p.target.value.dtype, vector_bytes, p.rows.size, p.columns.size)
+    sizes = p.rows.size, p.columns.size, p.depth.size
+    blocking = block_for(p.target.value.dtype, vector_bytes, *sizes)
     rows, columns = (
         -(-size // side) * side
         for size, side in ((d.rows, blocking.rows), (d.columns, blocking.columns))

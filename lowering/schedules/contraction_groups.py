@@ -39,10 +39,10 @@ from tensorscript.dialects.te.rewriting import loads, replaced, substitute, walk
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
-from .contraction import STRIP, BlockedProduct
+from .contraction import BlockedProduct
 from .contraction_group_columns import GroupPacker
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, made_of, memory_of, product_of
-from .contraction_tile import Blocking, ceil_div, divides
+from .contraction_tile import Blocking, ceil_div
 
 _PAIRS = {bfloat16: bfloat16, **dict.fromkeys((int8, uint8, int16), int16)}
 _QUADS = {int8: int8, uint8: uint8}
@@ -247,14 +247,10 @@ class GroupsProduct(BlockedProduct):
         if self.form.across:
             squares = self.pack_panel(panel, panel, const(0), self.k)
             return self.shared_packing("jp", self.panels_n, squares, self.n, 2)
-        # Some groups of every panel after the other: what they lie in is read on and on.
-        start, groups = var("strip") * STRIP, packer.padded(self.k)
-        end = start + STRIP
-        if not divides(groups, STRIP):
-            end = binary("min", end, groups)
-        strip = packer.groups(("yp", panel, panel, const(0)), start, end)
-        panels = ForOp("jp", self.panels_n, [strip])
-        return self.shared_packing("strip", ceil_div(groups, STRIP), [panels], self.n, 2)
+        groups = packer.padded(self.k)
+        return self.by_strips(
+            groups, lambda start, end: [packer.groups(("yp", panel, panel, const(0)), start, end)]
+        )
 
     def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         return self.group_packer.panel("yp", slot, panel, first, depth)
@@ -401,13 +397,18 @@ class GroupsProduct(BlockedProduct):
         return self.turns, total
 
 
-def product_of_groups(
-    func: FuncOp, form: GroupedProduct, blocking: Blocking, whole: bool = False
+def blocked_groups(
+    kind: type[GroupsProduct],
+    func: FuncOp,
+    form: GroupedProduct,
+    blocking: Blocking,
+    whole: bool = False,
 ) -> list[Operation]:
     """The blocked nest of a product of groups.
 
     Args:
+        kind: what writes it, for vectors or for a matrix unit.
         whole: pack all columns before, even where every panel is used by one task only.
     """
     sums = SUM_DTYPES[form.product.target.value.dtype]
-    return GroupsProduct(func, form, blocking, sums, whole).build()
+    return kind(func, form, blocking, sums, whole).build()

@@ -342,12 +342,12 @@ def blocking_for(
     """The blocking of a product for vectors of so many bytes (64 for AVX-512) and a first cache of
     so many, of which the second factor may be `packed` when the program is compiled."""
     dtype = SUM_DTYPES[product.target.value.dtype]
-    rows, columns = product.rows.size, product.columns.size
+    sizes = product.rows.size, product.columns.size, product.depth.size
     far = not packed and is_far(product, dtype)
     streamed = not packed and is_streamed(product, dtype)
     if streamed and (found := _streamed(product, buffers, dtype, vector_bytes)) is not None:
         return found
-    return block_for(dtype, vector_bytes, rows, columns, far, first_cache)
+    return block_for(dtype, vector_bytes, *sizes, far, first_cache)
 
 
 def _streamed(

@@ -50,10 +50,14 @@ as often as one of two."""
 STREAMED_VECTORS = 4
 """Of a row of such a tile: lines of several panels have to stay in the second cache."""
 FEW_ROWS = 2
+WAITING_READERS, NEAR_BYTES = 3, 1 << 20
 DEPTH_OF_FEW = 64
-"""The same for products of so few rows, which wait for the other factor: there shorter chains of
-additions, whose rounding errors are smaller, cost no time. Where columns are streamed, what is
-fetched of them has to stay in the second cache until it is read."""
+"""The same for products of so few rows, or panels of rows that read so large a factor, which wait
+for it: there shorter chains of additions, whose rounding errors are smaller, cost no time. Where
+columns are streamed, what is fetched of them has to stay in the second cache until it is read."""
+ROWS_OF_DOTS, HALF_BLOCK = 15, DEPTH_BLOCK // 2
+"""Up to so many rows others take dots of vectors, whose chains are short: a depth that is cut
+anyhow is cut shorter."""
 BLOCK_BYTES = 280 << 10
 """Of the row panels of a block, so that they stay in the second cache."""
 TASKS = 8
@@ -148,11 +152,12 @@ def block_for(
     vector_bytes: int,
     rows: Expr,
     columns: Expr,
+    depth: Expr,
     far: bool = False,
     first_cache: int = LEAST_FIRST_CACHE,
 ) -> Blocking:
-    """The blocking of a dtype on a machine, for a product of so many rows and columns, whose second
-    factor is `far` if it is read from memory as it lies."""
+    """The blocking of a dtype on a machine, for a product of these sizes, whose second factor is
+    `far` if it is read from memory as it lies."""
     lower = far and (known(rows) or MOST_FAR_ROWS + 1) <= MOST_FAR_ROWS
     tile = (
         tile_for(dtype, vector_bytes, rows, FAR_ROWS)
@@ -160,7 +165,8 @@ def block_for(
         else tile_for(dtype, vector_bytes, rows)
     )
     tile = widened(fitted(tile, columns), columns, REGISTERS.get(vector_bytes, 16))
-    return _blocking(dtype, tile, depth_for(dtype, tile, known(rows), first_cache))
+    sizes = known(rows), known(columns), known(depth)
+    return _blocking(dtype, tile, depth_for(dtype, tile, *sizes, first_cache))
 
 
 def streamed_block_for(dtype: DType, vector_bytes: int, rows: int, columns: Expr) -> Blocking:
@@ -179,15 +185,26 @@ def _blocking(dtype: DType, tile: Tile, depth: int) -> Blocking:
     return Blocking(tile.rows, tile.columns, tile.lanes, depth, panels)
 
 
-def depth_for(dtype: DType, tile: Tile, rows: int | None, first_cache: int) -> int:
+def depth_for(
+    dtype: DType,
+    tile: Tile,
+    rows: int | None,
+    columns: int | None,
+    depth: int | None,
+    first_cache: int,
+) -> int:
     """Steps of the depth over which a panel of columns stays in the first cache while two of rows
-    pass through, where so many rows read columns again."""
+    pass through, where so many rows read columns again; fewer where that costs no time."""
     if rows is not None and rows <= FEW_ROWS:
         return DEPTH_OF_FEW
-    if rows is not None and rows <= FEW_READERS * tile.rows:
+    if rows is None or rows > FEW_READERS * tile.rows:
+        bytes_a_step = (tile.columns + 2 * tile.rows) * dtype.itemsize
+        return min(DEPTH_BLOCK, first_cache // bytes_a_step // DEPTH_STEP * DEPTH_STEP)
+    if not dtype.is_floating_point or columns is None or depth is None:
         return DEPTH_BLOCK
-    bytes_a_step = (tile.columns + 2 * tile.rows) * dtype.itemsize
-    return min(DEPTH_BLOCK, first_cache // bytes_a_step // DEPTH_STEP * DEPTH_STEP)
+    if columns * depth * dtype.itemsize > NEAR_BYTES and rows <= WAITING_READERS * tile.rows:
+        return DEPTH_OF_FEW
+    return HALF_BLOCK if rows <= ROWS_OF_DOTS and depth > DEPTH_BLOCK else DEPTH_BLOCK
 
 
 def divides(size: Expr, by: int) -> bool:

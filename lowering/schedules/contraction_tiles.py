@@ -26,7 +26,6 @@ from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     ForOp,
-    FuncOp,
     IfOp,
     PrefetchOp,
     StoreOp,
@@ -36,7 +35,7 @@ from tensorscript.dialects.te.ops import (
 from ..te.affine import known
 from .contraction_groups import GroupedProduct, GroupsProduct, worth_grouping
 from .contraction_plan import Costs, Lie, Sizes, lines
-from .contraction_shape import SUM_DTYPES, Product
+from .contraction_shape import Product
 from .contraction_tile import BLOCK_BYTES, Blocking, divides, many
 
 SIDE = 16
@@ -189,15 +188,3 @@ class TilesProduct(GroupsProduct):
 
     def total(self) -> Expr:
         return load("tile", self._acc("4t"), self.dtype)
-
-
-def product_of_tiles(
-    func: FuncOp, form: GroupedProduct, blocking: Blocking, whole: bool = False
-) -> list[Operation]:
-    """The blocked nest of a product on a matrix unit.
-
-    Args:
-        whole: pack all columns before, even where every panel is used by one task only.
-    """
-    sums = SUM_DTYPES[form.product.target.value.dtype]
-    return TilesProduct(func, form, blocking, sums, whole).build()

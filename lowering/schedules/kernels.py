@@ -17,10 +17,10 @@ from .attention_tile import AttentionBlocking
 from .channel_filter import channel_filter, filtered_channels
 from .contraction import blocked_product
 from .contraction_dots import DotTile, dot_products, dots_of
-from .contraction_groups import GroupedProduct, grouped_product, product_of_groups
+from .contraction_groups import GroupedProduct, GroupsProduct, blocked_groups, grouped_product
 from .contraction_shape import Product, product_of
 from .contraction_tile import Blocking, Tile
-from .contraction_tiles import product_of_tiles, tiles_misfit
+from .contraction_tiles import TilesProduct, tiles_misfit
 from .convolution import (
     convolved_columns,
     convolved_pixels,
@@ -100,20 +100,10 @@ def _packed(func: FuncOp, product: Product, *parameters: int) -> list[Operation]
     return blocked_product(func, product, Blocking(*parameters), whole=True)
 
 
-def _groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_groups(func, form, Blocking(*parameters))
-
-
-def _packed_groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_groups(func, form, Blocking(*parameters), whole=True)
-
-
-def _tiles(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_tiles(func, form, Blocking(*parameters))
-
-
-def _packed_tiles(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
-    return product_of_tiles(func, form, Blocking(*parameters), whole=True)
+def _groups(
+    kind: type[GroupsProduct], whole: bool, func: FuncOp, form: GroupedProduct, *parameters: int
+) -> list[Operation]:
+    return blocked_groups(kind, func, form, Blocking(*parameters), whole)
 
 
 def _convolution_misfit(
@@ -161,22 +151,29 @@ KERNELS = {
         _parts_misfit,
     ),
     **{
-        f"{packed}{name}": _product(partial(grouped_product, count=count), write, form)
+        f"{packed}{name}": _product(
+            partial(grouped_product, count=count),
+            partial(_groups, GroupsProduct, bool(packed)),
+            form,
+        )
         for name, count, form in (
             ("pairs", 2, "one product of numbers of 16 bits or less"),
             ("quads", 4, "one product of bytes"),
         )
-        for packed, write in (("", _groups), ("packed ", _packed_groups))
+        for packed in ("", "packed ")
     },
     **{
         f"{packed}tiles of {name}": _product(
-            partial(grouped_product, count=count, any_signs=True), write, form, tiles_misfit
+            partial(grouped_product, count=count, any_signs=True),
+            partial(_groups, TilesProduct, bool(packed)),
+            form,
+            tiles_misfit,
         )
         for name, count, form in (
             ("pairs", 2, "one product of bfloat16"),
             ("quads", 4, "one product of bytes"),
         )
-        for packed, write in (("", _tiles), ("packed ", _packed_tiles))
+        for packed in ("", "packed ")
     },
     **{
         f"{packed}{name}": _convolution(write, unfit, bool(packed))

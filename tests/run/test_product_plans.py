@@ -68,7 +68,8 @@ def test_rows_that_share_sets_of_the_cache_are_packed(bytes_apart: int, serves: 
 def test_blocks_of_the_depth_fill_the_first_cache(
     dtype: DType, first_cache: int, depth: int
 ) -> None:
-    found = block_for(dtype, 64, const(2048), const(2048), first_cache=first_cache)
+    side = const(2048)
+    found = block_for(dtype, 64, side, side, side, first_cache=first_cache)
     assert found.depth == depth
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import tensorscript as ts
 from tensorscript.backends.target import host
-from tensorscript.base.dtypes import float32
+from tensorscript.base.dtypes import DType, float32, float64, int32
 from tensorscript.dialects.te.expr import const
 from tensorscript.lowering.schedules.contraction_tile import block_for, streamed_block_for
 
@@ -143,8 +143,45 @@ def test_halves_are_summed_in_float32() -> None:
     ],
 )
 def test_few_rows_take_wide_tiles(size: tuple[int, int], far: bool, tile: tuple[int, int]) -> None:
-    found = block_for(float32, 64, const(size[0]), const(size[1]), far)
+    found = block_for(float32, 64, const(size[0]), const(size[1]), const(64), far)
     assert (found.rows, found.columns) == tile
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "depth"),
+    [
+        (float32, (2, 512, 512), 64),
+        (float32, (8, 512, 1000), 64),  # they wait for what lies beyond the second cache
+        (float32, (28, 1024, 1024), 64),
+        (float32, (48, 1024, 1024), 256),  # four panels of rows wait less
+        (float32, (8, 512, 512), 128),
+        (float32, (15, 512, 512), 128),
+        (float32, (8, 256, 512), 256),  # to cut it would take time
+        (float32, (16, 512, 512), 256),
+        (float64, (8, 512, 512), 64),
+        (int32, (8, 512, 1000), 256),  # nothing is rounded
+    ],
+)
+def test_few_rows_are_summed_in_short_chains(
+    dtype: DType, size: tuple[int, int, int], depth: int
+) -> None:
+    rows, steps, columns = size
+    assert block_for(dtype, 64, const(rows), const(columns), const(steps)).depth == depth
+
+
+def test_errors_of_few_rows_are_those_of_short_chains() -> None:
+    """Of positive numbers, whose sums grow evenly: a rounding errs by about a quarter of a unit of
+    the sum so far, in chains of 64 steps, then in one of their sums."""
+    steps, chain = 512, 64
+    random = np.random.default_rng(steps)
+    x, y = (random.uniform(0.5, 1, (n, steps)).astype("f4") for n in (8, 1000))
+    layer = ts.nn.Linear(steps, len(y), bias=False)
+    layer.weight = ts.nn.Parameter(ts.from_numpy(y), requires_grad=False)
+    found = np.asarray(ts.compile(layer, [x], fallback="error")(x))
+    want = x.astype("f8") @ y.T.astype("f8")
+    steps_of_both = chain**2 / steps + steps / chain
+    error = np.sqrt(np.mean(np.square(found - want))) / want.max()
+    assert error <= 2.0**-25 * np.sqrt(steps_of_both / 3)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +211,15 @@ def test_columns_beyond_the_second_cache_are_streamed(
     target, cpu = "x86_64-unknown-linux-gnu", "x86-64-v4"
     compiled = ts.compile(plain, specs, target=target, cpu=cpu, fallback="error")
     assert compiled.ir("scheduled").count("te.prefetch p1.") == fetched
+
+
+@pytest.mark.parametrize(("columns", "asked"), [(512, False), (3072, True)])
+def test_sums_that_stay_near_are_not_asked_for(columns: int, asked: bool) -> None:
+    """Of a task, one of eight."""
+    specs = [ts.TensorSpec(s, ts.float32) for s in ((8, 512), (512, columns))]
+    target, cpu = "x86_64-unknown-linux-gnu", "x86-64-v4"
+    compiled = ts.compile(plain, specs, target=target, cpu=cpu, fallback="error")
+    assert ("te.prefetch sums." in compiled.ir("scheduled")) is asked
 
 
 @pytest.mark.parametrize("cpu", ["", "x86-64-v3", "x86-64-v2"])

@@ -69,15 +69,8 @@ def _dimensions(mode: str) -> int:
     return 5 if mode == "trilinear" else 0
 
 
-def _resample(
-    input: Tensor,
-    size: list[int] | None,
-    scale_factor: list[float] | None,
-    mode: str,
-    align_corners: bool | None,
-    recompute_scale_factor: bool | None,
-    antialias: bool,
-) -> Tensor:
+def _check_sizes(input: Tensor, size: list[int] | None, scale_factor: list[float] | None) -> None:
+    """There is one of them, with a number for each spatial dimension."""
     spatial = input.dim() - 2
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
@@ -97,40 +90,62 @@ def _resample(
             f"{scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
             "scale_factor in (s1, s2, ...,sK) format."
         )
-    aligned = False
-    if align_corners is not None:
-        if mode == "nearest" or mode == "area" or mode == "nearest-exact":
-            raise ValueError(
-                "align_corners option can only be set with the interpolating modes: linear | "
-                "bilinear | bicubic | trilinear"
-            )
-        aligned = align_corners
-    if recompute_scale_factor is not None and recompute_scale_factor and size is not None:
-        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    recompute = recompute_scale_factor is not None and recompute_scale_factor
-    if scale_factor is not None and (recompute or mode == "area"):
-        size = _scaled(input, scale_factor)
-        scale_factor = None
-    if antialias:
-        if spatial == 2 and mode == "bilinear":
-            return ts._upsample_bilinear2d_aa(input, size, aligned, scale_factor)
-        if spatial == 2 and mode == "bicubic":
-            return ts._upsample_bicubic2d_aa(input, size, aligned, scale_factor)
-        if spatial == 2 and mode == "lanczos":
-            if aligned:
-                raise ValueError("Lanczos mode does not support align_corners=True")
-            return ts._upsample_lanczos2d_aa(input, size, aligned, scale_factor)
+
+
+def _is_aligned(mode: str, align_corners: bool | None) -> bool:
+    """Whether corners fall on corners, which only modes that interpolate can be told."""
+    if align_corners is None:
+        return False
+    if mode == "nearest" or mode == "area" or mode == "nearest-exact":
         raise ValueError(
-            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
-            "a 4-D tensor as input"
+            "align_corners option can only be set with the interpolating modes: linear | "
+            "bilinear | bicubic | trilinear"
         )
-    if mode == "area":
-        assert size is not None
-        if spatial == 1:
-            return ts.adaptive_avg_pool1d(input, size)
-        if spatial == 2:
-            return ts.adaptive_avg_pool2d(input, size)
-        return ts.adaptive_avg_pool3d(input, size)
+    return align_corners
+
+
+def _smoothed(
+    input: Tensor,
+    size: list[int] | None,
+    scale_factor: list[float] | None,
+    mode: str,
+    aligned: bool,
+) -> Tensor:
+    """With windows that grow as the image shrinks (`antialias`)."""
+    spatial = input.dim() - 2
+    if spatial == 2 and mode == "bilinear":
+        return ts._upsample_bilinear2d_aa(input, size, aligned, scale_factor)
+    if spatial == 2 and mode == "bicubic":
+        return ts._upsample_bicubic2d_aa(input, size, aligned, scale_factor)
+    if spatial == 2 and mode == "lanczos":
+        if aligned:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        return ts._upsample_lanczos2d_aa(input, size, aligned, scale_factor)
+    raise ValueError(
+        "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
+        "a 4-D tensor as input"
+    )
+
+
+def _averaged(input: Tensor, size: list[int]) -> Tensor:
+    """The means of equal areas."""
+    spatial = input.dim() - 2
+    if spatial == 1:
+        return ts.adaptive_avg_pool1d(input, size)
+    if spatial == 2:
+        return ts.adaptive_avg_pool2d(input, size)
+    return ts.adaptive_avg_pool3d(input, size)
+
+
+def _sampled(
+    input: Tensor,
+    size: list[int] | None,
+    scale_factor: list[float] | None,
+    mode: str,
+    aligned: bool,
+) -> Tensor:
+    """The nearest element of each place, or a polynomial through those around it."""
+    spatial = input.dim() - 2
     if spatial == 1 and mode == "nearest":
         return ts.upsample_nearest1d(input, size, scale_factor)
     if spatial == 2 and mode == "nearest":
@@ -161,6 +176,31 @@ def _resample(
         f"{input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | "
         f"lanczos | area | nearest-exact (got {mode})"
     )
+
+
+def _resample(
+    input: Tensor,
+    size: list[int] | None,
+    scale_factor: list[float] | None,
+    mode: str,
+    align_corners: bool | None,
+    recompute_scale_factor: bool | None,
+    antialias: bool,
+) -> Tensor:
+    _check_sizes(input, size, scale_factor)
+    aligned = _is_aligned(mode, align_corners)
+    recompute = recompute_scale_factor is not None and recompute_scale_factor
+    if recompute and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    if scale_factor is not None and (recompute or mode == "area"):
+        size = _scaled(input, scale_factor)
+        scale_factor = None
+    if antialias:
+        return _smoothed(input, size, scale_factor, mode, aligned)
+    if mode == "area":
+        assert size is not None
+        return _averaged(input, size)
+    return _sampled(input, size, scale_factor, mode, aligned)
 
 
 @overload
