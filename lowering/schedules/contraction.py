@@ -43,6 +43,7 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
 
+from ..te.affine import known
 from .contraction_factors import PackedFactors
 from .contraction_plan import (
     Packing,

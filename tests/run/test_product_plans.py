@@ -235,3 +235,21 @@ def test_groups_ask_for_no_rows() -> None:
     compiled = ts.compile(product, (x, w), target=target, cpu=cpu, fallback="error")
     text = compiled.ir("scheduled")
     assert "yp: bf16[" in text and "te.prefetch xp" not in text
+
+
+@pytest.mark.parametrize("rows", [40, 64, 120])
+def test_each_panel_of_rows_fetches_its_part_of_the_next_columns(rows: int) -> None:
+    x = np.ones((rows, 512), "f4")
+    target, cpu = "x86_64-unknown-linux-gnu", "x86-64-v4"
+    text = ts.compile(Weights(512).eval(), (x,), target=target, cpu=cpu).ir("scheduled")
+    (ahead,) = re.findall(r"te\.let ahead: i64 = (.*)", text)
+    (step,) = re.findall(r"te\.prefetch yp\.f32\[0, (.*), 0\], cache 2", text)
+    (panels,) = re.findall(r"te\.for iq in 0 \.\. (\d+) serial", text)
+    (steps,) = (int(n) for n in re.findall(r"te\.for kt in 0 \.\. (?:min\()?(\d+)", text))
+    found = []
+    for iq in range(int(panels)):
+        names: dict[str, object] = {"min": min, "iq": iq, "jq": 0, "kb": 0, "tb": 0}
+        names["ahead"] = eval(ahead, names)
+        found.append({eval(step, {**names, "kt": kt}) for kt in range(steps)})
+    assert set(range(512, 512 + steps)) <= set().union(*found)
+    assert max(map(len, found)) <= 2 * -(-steps // len(found))
