@@ -7,7 +7,8 @@
 loop, or the last outer loop if that is the one that walks memory |
 | contraction | blocked product where it pays, else as a reduction |
 | attention | products tiled around a softmax of blocks of keys |
-| scan, scatter | outermost independent loop parallel |
+| scan | outermost independent loop parallel |
+| scatter | rows copied and updated by one thread where that pays, else the copy parallel |
 | sort | networks and merges or a selection per line, the outermost loop parallel |
 | (host) | iterations of counting loops as lanes, recurrences of integers as scans |
 """
