@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tensorscript as ts
 from tensorscript.backends.cpu.runtime import get_num_threads, set_num_threads
+from tensorscript.compiler.entry import StagedFunction
+from tensorscript.compiler.options import CompileOptions
+from tensorscript.compiler.stages import BY_NAME
 
 Program = Callable[[ts.Tensor, ts.Tensor, ts.Tensor], ts.Tensor]
 Array = np.ndarray
@@ -129,3 +133,28 @@ def test_places_beyond_are_refused(case: str, threads: int) -> None:
         at[-1] = place
         with pytest.raises((RuntimeError, IndexError)):
             native(x, at, y)
+
+
+INSIDE = """builtin.module attributes {ts.results = "tensor(0)"} {
+  te.func @k kernel scheduled scatter (x: f32[3, 9], out y: f32[3, 9]) {
+    te.for b in 0 .. 3 parallel grain 1 {
+      te.for i in 0 .. 9 parallel grain 2 chunk n {
+        te.for j in 0 .. n serial {
+          te.store y[b, i + j] = x.f32[b, i + j] + f32(n)
+        }
+      }
+    }
+  }
+  te.func @f host scheduled (x: f32[3, 9], out out0: f32[3, 9]) {
+    te.call @k(x, out0)
+  }
+}
+"""
+
+
+def test_a_chunk_inside_of_what_a_thread_runs_is_whole(tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "f.scheduled.mlir"
+    path.write_text(INSIDE)
+    x = np.arange(27, dtype="f4").reshape(3, 9)
+    run = StagedFunction(path, BY_NAME["scheduled"], CompileOptions(cache=False))
+    np.testing.assert_array_equal(run(x), x + 9)
