@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from xdsl.ir import Block
 
-from tensorscript.dialects.te.ops import ForOp, IfOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp
+from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
+from ..te.affine import coefficient, flat_index, known
 from ..te.dependence import carried
 from .allotted import share_rows
 from .cpu_kernels import tensorize
@@ -24,6 +26,46 @@ from .cpu_vectors import (
 )
 from .loops import collapse_all
 from .order_line import ranking_of
+
+
+def schedule_scan(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    """Lines that lie side by side, so that one walks across them, are lanes."""
+    lines = [loop for loop in scheduler.nest.loops.values() if _begins_line(loop)]
+    if len(lines) != 1 or not _lines_as_lanes(scheduler, lines[0], parameters):
+        schedule_lines(scheduler, parameters)
+        return
+    for loop in loops_in(scheduler.func.block):  # whole vectors, and the lines that are left
+        make_parallel(scheduler, loop, parameters)
+
+
+def _begins_line(loop: ForOp) -> bool:
+    """An iteration runs along a line, from a number of its own on (`tg_to_te/sequential.py`)."""
+    kinds = (AllocOp, StoreOp, ForOp)
+    ops = list(loop.block.ops)
+    return len(ops) == len(kinds) and all(map(isinstance, ops, kinds))
+
+
+VECTORS = 4
+"""Registers of running values side by side: additions wait for the ones before them."""
+
+
+def _lines_as_lanes(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> bool:
+    """Whether neighbouring lines lie side by side, and there are enough for vectors of them."""
+    alloc, _, line = loop.block.ops
+    assert isinstance(alloc, AllocOp) and isinstance(line, ForOp)  # it begins a line
+    lanes = VECTORS * parameters.vector_bytes // alloc.buffer.dtype.itemsize
+    buffers = scheduler.nest.buffers
+    results = [op for op in walk_ops(line) if isinstance(op, StoreOp)]
+    steps = [coefficient(flat_index(buffers[op.buffer], op.indices), loop.var) for op in results]
+    if any(step is None or not step.is_int(1) for step in steps):
+        return False
+    if (known(loop.extent) or lanes) < lanes:
+        return False
+    _, inner, *_ = scheduler.do("split", loop.var, lanes, "loop")
+    scheduler.do("expand", alloc.buffer.name, inner)
+    for made in (*scheduler.do("distribute", inner), inner):
+        scheduler.do("vectorize", made)
+    return True
 
 
 def schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
