@@ -156,6 +156,13 @@ class Target:
         return self.cpu in _HALVING and self.vector_bytes == 64
 
     @property
+    def far(self) -> int | None:
+        """Bytes from which on what is read here and there comes faster by single loads than by
+        gathers, None where it was not measured: more than the second cache of 2 MB."""
+        has_tiles = self.triple.startswith("x86_64") and self._has("amx-tile", _TILES)
+        return 3 << 20 if has_tiles else None
+
+    @property
     def scale_bits(self) -> int:
         """Bits of the vectors that one instruction scales by powers of two, 0 without one."""
         return 512 if self.triple.startswith("x86_64") and self.vector_bytes == 64 else 0

@@ -132,6 +132,7 @@ def cpu_parameters(target: Target, options: CompileOptions) -> CPUParameters:
         target.vector_bytes,
         last_cache=target.last_cache,
         first_cache=target.first_cache,
+        far=target.far,
         groups=target.exact_groups if options.strict else target.groups,
         tiles=target.exact_tiles if options.strict else target.tiles,
         checked=options.verify,

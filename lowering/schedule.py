@@ -28,6 +28,7 @@ from .schedules import tensorize
 from .te import (
     accumulate,
     ahead,
+    allot,
     buffers,
     cache,
     collapse,
@@ -119,6 +120,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "collapse": Primitive(collapse.check, collapse.apply),
     "vectorize": Primitive(kinds.check_vectorize, kinds.apply_vectorize),
     "vectorize_outer": Primitive(vectorize_outer.check, vectorize_outer.apply),
+    "allot": Primitive(allot.check, allot.apply),
     "accumulate": Primitive(accumulate.check, accumulate.apply),
     "search": Primitive(search.check, search.apply),
     "stretch": Primitive(stretch.check, stretch.apply),

@@ -1,6 +1,7 @@
 """te.for of kind parallel: the body becomes a function that the thread pool calls per chunk.
 
-`@f.par0.body(begin, end, captures...)` runs iterations begin .. end and gives a status;
+`@f.par0.body(begin, end, captures...)` runs iterations begin .. end, at once where the loop has a
+name for their number, and gives a status;
 `@f.par0(task, env)` finds its chunk and the captured names in the environment, an array of 8-byte
 cells on the caller's stack. Cells: 0 extent, 1 tasks, 2 status, 3 start, then the captures. The
 captured buffers are `noalias` parameters of the body, so that LLVM knows there as much about them
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import BufferAttr, ExprAttr, ExprsAttr
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp
@@ -22,8 +24,8 @@ from tensorscript.dialects.te.rewriting import loads
 from .emit_alloc import release
 from .emit_context import Context
 from .emit_expr import evaluate_scalar
-from .emit_loops import counted_loop, emit_serial
-from .emit_scope import Bound, Place, Slot
+from .emit_loops import bind_loop, counted_loop, emit_serial, scoped_block
+from .emit_scope import Bound, Place, Slot, upper
 from .emit_stmt import pass_on
 from .emit_text import Code
 from .emit_types import Value, register_type
@@ -45,7 +47,7 @@ class Capture:
 
 def emit_parallel(context: Context, op: ForOp) -> None:
     if context.inside_parallel or context.vector is not None:
-        emit_serial(context, op)
+        (emit_serial if op.chunk is None else _emit_whole)(context, op)
         return
     extent = evaluate_scalar(context, op.extent, "a parallel extent")
     start = evaluate_scalar(context, op.start, "a parallel start")
@@ -119,7 +121,10 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
     scope.places.update(context.scope.places)
     for capture in captures:
         _bind(context, inner, capture)
-    counted_loop(inner, op, "%begin", "%end")
+    if op.chunk is None:
+        counted_loop(inner, op, "%begin", "%end")
+    else:
+        _emit_chunk(inner, op, op.chunk, "%begin", "%end")
     parameters = ["i64 %begin", "i64 %end"]
     parameters += [f"{c.type} {'noalias ' if c.type == 'ptr' else ''}{c.inside}" for c in captures]
     finish(inner)
@@ -127,6 +132,30 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
         code.module.certain.add(f"{name}.body")
     head = f"define internal i32 @{name}.body({', '.join(parameters)}) {attributes(inner, op)}"
     code.module.functions.append(code.render(head))
+
+
+def _emit_whole(context: Context, op: ForOp) -> None:
+    """One chunk of all iterations."""
+    assert op.chunk is not None  # else it is a loop
+    start = evaluate_scalar(context, op.start, "a parallel start")
+    extent = evaluate_scalar(context, op.extent, "a parallel extent")
+    end = context.code.let(f"add nsw i64 {start}, {extent}")
+    _emit_chunk(context, op, op.chunk, start, end)
+
+
+def _emit_chunk(context: Context, op: ForOp, count: str, begin: str, end: str) -> None:
+    """The body once for the iterations from `begin` up to `end`, if there are any."""
+    code = context.code
+    body, done = code.name("chunk"), code.name("done")
+    code.branch(code.let(f"icmp slt i64 {begin}, {end}"), body, done)
+    code.start(body)
+    length = Value(code.let(f"sub nsw i64 {end}, {begin}", count))
+    bind_loop(context, op, begin)
+    extent = context.resolve(op.extent)
+    context.scope.values[count] = Bound(length, int64, True, 1, upper(extent, context.scope))
+    scoped_block(context, list(op.block.ops))
+    code.end(f"br label %{done}")
+    code.start(done)
 
 
 def _bind(context: Context, inner: Context, capture: Capture) -> None:

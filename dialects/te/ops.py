@@ -8,6 +8,7 @@ te.func @k kernel logical rows (x: f32[1024, N], out y: f32[1024, N], N: i64) { 
          ... (...) streams y { stmt* }                    whole lines of y go past the caches
 stmt ::= te.alloc stack t: f32[16]                        visible to the end of the enclosing block
        | te.for i in 0 .. 1024 parallel { stmt* }         start .. extent; then `reduce`, `grain n`
+       | te.for i in 0 .. 1024 parallel chunk n { .. }    once for all n from i on that a thread has
        | te.while condition { stmt* }                     condition read before each iteration
        | te.if condition { stmt* } else { stmt* }
        | te.let n: f64 = expr  (fixed)   | te.var n: f64 = expr (mutable)   | te.assign n = expr

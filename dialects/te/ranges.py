@@ -13,7 +13,7 @@ from itertools import chain
 
 from tensorscript.base.dtypes import bool_, int64
 
-from .expr import Expr, add, binary, sub
+from .expr import Expr, add, binary, sub, var
 from .polynomial import (
     ONE,
     Polynomial,
@@ -407,10 +407,17 @@ def loop_interval(start: Expr, extent: Expr, ranges: Ranges) -> Interval:
     return Interval(low, high, below, tuple(t for t in tops if not t.is_const))
 
 
-def inside_loop(name: str, start: Expr, extent: Expr, ranges: Ranges) -> dict[str, Interval]:
-    """The ranges that hold in a loop's body: its variable's, and a size it runs over is >= 1."""
+def inside_loop(
+    name: str, start: Expr, extent: Expr, ranges: Ranges, chunk: str | None = None
+) -> dict[str, Interval]:
+    """The ranges that hold in a loop's body: its variable's, that of the number of iterations it
+    takes at once, and a size it runs over is >= 1."""
     inner = dict(ranges)
     if extent.op == "var" and (size := inner.get(str(extent.value))) is not None:
         inner[str(extent.value)] = Interval(max(size.lo or 0, 1), size.hi, size.below, size.above)
     inner[name] = loop_interval(start, extent, inner)
+    if chunk is not None:
+        left = sub(add(start, extent), var(name))
+        most = int(str(extent)) if extent.is_const else None
+        inner[chunk] = Interval(1, most, (), (left,))
     return inner

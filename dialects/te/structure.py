@@ -161,6 +161,7 @@ class ForOp(HeadOp):
     kind = prop_def(StringAttr)
     reduction = opt_prop_def(UnitAttr)
     grain_attr = opt_prop_def(ExprAttr)
+    chunk_name = opt_prop_def(StringAttr)
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
 
@@ -173,6 +174,7 @@ class ForOp(HeadOp):
         start: ExprLike = 0,
         reduction: bool = False,
         grain: int | None = None,
+        chunk: str | None = None,
     ) -> None:
         super().__init__(
             properties={
@@ -182,6 +184,7 @@ class ForOp(HeadOp):
                 "kind": StringAttr(kind),
                 "reduction": UnitAttr() if reduction else None,
                 "grain_attr": None if grain is None else ExprAttr(as_expr(grain)),
+                "chunk_name": None if chunk is None else StringAttr(chunk),
             },
             regions=[_region(statements)],
         )
@@ -208,12 +211,20 @@ class ForOp(HeadOp):
         return None if self.grain_attr is None else int(str(self.grain_attr.data))
 
     @property
+    def chunk(self) -> str | None:
+        """Of a parallel loop whose body is run once for all iterations that a thread takes: the
+        name of their number; the variable is the first of them."""
+        return None if self.chunk_name is None else self.chunk_name.data
+
+    @property
     def block(self) -> Block:
         return self.body.block
 
     def verify_(self) -> None:
         if self.kind.data not in LOOP_KINDS:
             raise VerifyException(f"unknown loop kind {self.kind.data}")
+        if self.chunk is not None and self.kind.data != "parallel":
+            raise VerifyException(f"a {self.kind.data} loop has no chunks")
         if self.kind.data in ("vector", "unroll", "matrix") and not self.extent.is_const:
             raise VerifyException(f"a {self.kind.data} loop needs a constant extent")
         around = self.parent_op()
@@ -225,15 +236,17 @@ class ForOp(HeadOp):
     def head(self) -> str:
         mark = " reduce" if self.is_reduction else ""
         mark += "" if self.grain is None else f" grain {self.grain}"
+        mark += "" if self.chunk is None else f" chunk {self.chunk}"
         return f"{self.var} in {text(self.start)} .. {text(self.extent)} {self.kind.data}{mark}"
 
     @classmethod
     def from_head(cls, head: str) -> ForOp:
         kinds = "|".join(LOOP_KINDS)
-        found = match_head(rf"(\S+) in (.*) \.\. (.*) ({kinds})( reduce)?( grain \d+)?", head)
+        marks = r"( reduce)?( grain \d+)?(?: chunk (\S+))?"
+        found = match_head(rf"(\S+) in (.*) \.\. (.*) ({kinds}){marks}", head)
         start, extent = parse(found[2]), parse(found[3])
         grain = int(found[6].split()[1]) if found[6] else None
-        return cls(found[1], extent, (), found[4], start, bool(found[5]), grain)
+        return cls(found[1], extent, (), found[4], start, bool(found[5]), grain, found[7])
 
 
 @irdl_op_definition

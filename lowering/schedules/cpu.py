@@ -7,7 +7,8 @@
 loop, or the last outer loop if that is the one that walks memory |
 | contraction | blocked product where it pays, else as a reduction |
 | attention | products tiled around a softmax of blocks of keys |
-| scan, scatter | outermost independent loop parallel |
+| scan | lines side by side as lanes, outermost independent loop parallel |
+| scatter | rows copied and updated by one thread where that pays, else the copy parallel |
 | sort | networks and merges or a selection per line, the outermost loop parallel |
 | (host) | iterations of counting loops as lanes, recurrences of integers as scans |
 """
@@ -59,7 +60,7 @@ _SCHEDULES: dict[str, Callable[[Scheduler, CPUParameters], None]] = {
     "rows": lambda *given: late_cpu.schedule_rows(*given),
     "contraction": lambda *given: late_cpu.schedule_contraction(*given),
     "attention": lambda *given: late_cpu.schedule_attention(*given),
-    "scan": lambda *given: late_cpu.schedule_lines(*given),
+    "scan": lambda *given: late_cpu.schedule_scan(*given),
     "sort": lambda *given: late_cpu.schedule_sort(*given),
     "scatter": lambda *given: late_cpu.schedule_scatter(*given),
 }

@@ -17,6 +17,7 @@ from ..schedule import Scheduler
 from ..te import search
 from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.temporaries import temporaries
+from .scattered import load_apart
 from .work import calls, grain_of, weight_of
 
 if TYPE_CHECKING:  # kernels that few programs have
@@ -37,6 +38,8 @@ class CPUParameters:
         handed_out: results of the kernel at hand that every call hands to the program's caller.
         last_cache: bytes of the cache that all processors share.
         first_cache: bytes of the cache of data next to a processor.
+        far: bytes from which on what is read here and there is loaded element by element, None
+            where it is gathered.
         groups: dtypes of which the machine multiplies and adds all that 32 bits hold in one
             instruction; uint8 by int8.
         tiles: dtypes that the machine's matrix unit multiplies; int8 is for bytes of either sign.
@@ -54,6 +57,7 @@ class CPUParameters:
     handed_out: frozenset[str] = frozenset()
     last_cache: int = 32 << 20
     first_cache: int = 48 << 10
+    far: int | None = None
     groups: frozenset[DType] = frozenset()
     tiles: frozenset[DType] = frozenset()
     checked: bool = False
@@ -131,7 +135,7 @@ def vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParameter
         scheduler.do("search", loop.var, lanes)
     elif loop.is_reduction and any(isinstance(op, UpdateOp) for op in loop.block.ops):
         _accumulate(scheduler, loop, lanes)
-    elif writes_contiguous(loop, buffers):
+    elif writes_contiguous(loop, buffers) and not load_apart(scheduler, loop, parameters.far):
         in_vectors(scheduler, loop, lanes)
 
 

@@ -12,15 +12,15 @@ from tensorscript.base.deferred import deferred
 if TYPE_CHECKING:
     from .cpu_host import schedule_host
     from .cpu_kernels import schedule_attention, schedule_contraction
-    from .cpu_lines import schedule_lines, schedule_scatter, schedule_sort
+    from .cpu_lines import schedule_scan, schedule_scatter, schedule_sort
     from .cpu_rows import schedule_rows
 
 __all__ = [
     "schedule_attention",
     "schedule_contraction",
     "schedule_host",
-    "schedule_lines",
     "schedule_rows",
+    "schedule_scan",
     "schedule_scatter",
     "schedule_sort",
 ]
@@ -30,7 +30,7 @@ _HOMES = {
     "schedule_host": f"{_OWN}.cpu_host",
     "schedule_rows": f"{_OWN}.cpu_rows",
     **dict.fromkeys(("schedule_attention", "schedule_contraction"), f"{_OWN}.cpu_kernels"),
-    **dict.fromkeys(("schedule_lines", "schedule_scatter", "schedule_sort"), f"{_OWN}.cpu_lines"),
+    **dict.fromkeys(("schedule_scan", "schedule_scatter", "schedule_sort"), f"{_OWN}.cpu_lines"),
 }
 
 __getattr__ = deferred(__name__, _HOMES)

@@ -36,6 +36,16 @@ def grain_of(nest: Nest, loop: ForOp, work: int) -> int:
     return max(1, work // _trip_work(nest, loop, loop.var))
 
 
+def work_of(nest: Nest, loop: ForOp) -> int:
+    """Estimated operations of all iterations of a loop."""
+    return iterations_of(nest, loop) * _trip_work(nest, loop, loop.var)
+
+
+def iterations_of(nest: Nest, loop: ForOp) -> int:
+    """Estimated iterations of a loop."""
+    return _trips(nest, loop.extent, loop.var)
+
+
 def _trip_work(nest: Nest, loop: ForOp, shared: str) -> int:
     """Estimated operations of one iteration of a loop."""
     total = 0

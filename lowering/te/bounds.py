@@ -154,7 +154,7 @@ def touched_region(
 def _prover_at(nest: Nest, access: Access) -> Prover:
     ranges = dict(nest.ranges(access.loops[0])) if access.loops else {}
     for loop in access.loops:
-        ranges = inside_loop(loop.var, loop.start, loop.extent, ranges)
+        ranges = inside_loop(loop.var, loop.start, loop.extent, ranges, loop.chunk)
     return Prover(ranges)
 
 

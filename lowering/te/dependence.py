@@ -131,6 +131,7 @@ def fixed_names(nest: Nest, loop: ForOp) -> frozenset[str]:
     if (found := nest.cache.get(key)) is None:
         inside = {o.var for o in walk_ops(loop) if isinstance(o, (ForOp, LetOp))} | {loop.var}
         names = {p.name for p in nest.func.params} | {outer.var for outer in nest.enclosing(loop)}
+        names |= {outer.chunk for outer in nest.enclosing(loop) if outer.chunk is not None}
         names |= nest.lets.keys() - inside
         found = nest.cache[key] = frozenset(names - nest.mutable)
     return found  # type: ignore[return-value]  # the key says what is kept

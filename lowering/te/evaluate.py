@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -217,12 +218,24 @@ class Evaluator:
 
     def _loop(self, op: ForOp) -> None:
         start, extent = self._int(op.start), self._int(op.extent)
+        if op.chunk is not None:
+            self._chunks(op, op.chunk, start, start + max(extent, 0))
+            return
         iterations = list(range(start, start + max(extent, 0)))
         ordered = op.kind.data in ("serial", "unroll") or _scans(op)
         if not ordered or op.is_reduction:
             self.random.shuffle(iterations)
         for i in iterations:
             self.values[op.var] = i
+            self.block(op.block)
+
+    def _chunks(self, op: ForOp, count: str, start: int, end: int) -> None:
+        """Up to four of any sizes, in any order."""
+        cuts = {start, end, *(self.random.randint(start, end) for _ in range(3))}
+        chunks = list(pairwise(sorted(cuts)))
+        self.random.shuffle(chunks)
+        for first, behind in chunks:
+            self.values[op.var], self.values[count] = first, behind - first
             self.block(op.block)
 
     def _call(self, op: CallOp) -> None:

@@ -42,6 +42,8 @@ def check(nest: Nest, target: str, second: str) -> str | None:
         return f"{second} does not follow {target} directly"
     if not (equal(first.start, other.start) and equal(first.extent, other.extent)):
         return "the bounds differ"
+    if first.chunk is not None or other.chunk is not None:
+        return "one takes iterations at once"
     if first.kind.data != other.kind.data:
         return "the loops are of different kinds"
     if reason := has_effects(first) or has_effects(other):

@@ -103,7 +103,8 @@ def apply_bind(nest: Nest, target: str, axis: str) -> None:
 
 
 def check_serial(nest: Nest, target: str) -> str | None:
-    return None
+    chunk = nest.loops[target].chunk
+    return None if chunk is None else f"{target} takes {chunk} iterations at once"
 
 
 def apply_serial(nest: Nest, target: str) -> None:

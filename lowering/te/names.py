@@ -38,6 +38,8 @@ class Names:
             match op:
                 case LetOp() | VarOp() | ForOp() | InvokeOp():
                     self.taken.add(op.var)
+                    if isinstance(op, ForOp) and op.chunk is not None:
+                        self.taken.add(op.chunk)
                 case AllocOp() | BindOp():
                     self.taken.add(op.buffer.name)
 

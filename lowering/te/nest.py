@@ -55,6 +55,7 @@ class Nest:
         for op in walk_ops(self.func):
             if isinstance(op, ForOp):
                 self.loops[op.var] = op
+                self.names |= {op.chunk} if op.chunk is not None else set()
             elif isinstance(op, AllocOp):
                 self.buffers[op.buffer.name] = op.buffer
                 self.allocs[op.buffer.name] = op
@@ -85,7 +86,7 @@ class Nest:
             return found  # type: ignore[return-value]  # the key says what is kept
         ranges: dict[str, Interval] = dict(self._sizes)
         for loop in self.enclosing(op):
-            ranges = inside_loop(loop.var, loop.start, loop.extent, ranges)
+            ranges = inside_loop(loop.var, loop.start, loop.extent, ranges, loop.chunk)
         self.cache[key] = ranges
         return ranges
 
@@ -97,7 +98,7 @@ class Nest:
 
     def body_ranges(self, loop: ForOp) -> Mapping[str, Interval]:
         """The ranges that hold inside `loop`."""
-        return inside_loop(loop.var, loop.start, loop.extent, self.ranges(loop))
+        return inside_loop(loop.var, loop.start, loop.extent, self.ranges(loop), loop.chunk)
 
     def guards(self, op: Operation) -> list[Expr]:
         """Conditions that hold at `op` because it is in the then-part of a te.if."""
@@ -197,7 +198,7 @@ def rename_loads(e: Expr, names: Mapping[str, str]) -> Expr:
     return transform(e, visit)
 
 
-_NAME_KEYS = ("var_name", "buffer_name")
+_NAME_KEYS = ("var_name", "chunk_name", "buffer_name")
 
 
 def _renamed(key: str, attribute: Attribute, names: Mapping[str, str]) -> Attribute:
@@ -234,6 +235,8 @@ def copy_fresh(nest: Nest, ops: Sequence[Operation], suffix: str) -> list[Operat
         for op in (top, *walk_ops(top)):
             if isinstance(op, (ForOp, LetOp, VarOp)):
                 names[op.var] = nest.fresh(op.var + suffix)
+                if isinstance(op, ForOp) and op.chunk is not None:
+                    names[op.chunk] = nest.fresh(op.chunk + suffix)
             elif isinstance(op, AllocOp):
                 names[op.buffer.name] = nest.fresh(op.buffer.name + suffix)
     return [copy_op(op, names) for op in ops]

@@ -62,8 +62,10 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
             return CallOp(op.callee, [f(a) for a in op.arguments])
         case ForOp():
             inside = copy_all(op.block.ops, f)
-            kind = op.kind.data
-            return ForOp(op.var, f(op.extent), inside, kind, f(op.start), op.is_reduction, op.grain)
+            return ForOp(
+                op.var, f(op.extent), inside, op.kind.data, f(op.start), op.is_reduction, op.grain,
+                op.chunk,
+            )  # fmt: skip
         case WhileOp():
             return WhileOp(f(op.condition), copy_all(op.block.ops, f))
         case IfOp():

@@ -70,7 +70,7 @@ class _Pass:
         child = only_child(op.block)
         if isinstance(child, IfOp) and op.kind.data == "serial" and self._invariant(child, op):
             return self._hoist(op, child)
-        inner = inside_loop(op.var, op.start, op.extent, ranges)
+        inner = inside_loop(op.var, op.start, op.extent, ranges, op.chunk)
         self._block(op.block, inner, facts)
         if op.block.first_op is None:
             detach(op)

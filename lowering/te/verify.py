@@ -60,7 +60,7 @@ class _Verifier:
         for region in op.regions:
             buffers, scalars = dict(self.buffers), set(self.scalars)
             if isinstance(op, ForOp):
-                self.scalars.add(op.var)
+                self.scalars |= {op.var, op.chunk or op.var}
             for child in region.block.ops:
                 self._statement(child)
             self.buffers, self.scalars = buffers, scalars
@@ -91,6 +91,8 @@ class _Verifier:
                     self._fail(op, f"{op.value.dtype} into {op.buffer}")
             case ForOp():
                 self._declare(op.var)
+                if op.chunk is not None:
+                    self._declare(op.chunk)
                 if self.level == "logical" and op.kind.data != "serial":
                     self._fail(op, f"loop {op.var} is {op.kind.data}")
         self._body(op)
