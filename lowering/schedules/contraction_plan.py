@@ -53,6 +53,7 @@ class Costs:
         leaving: of an element of the rows that is packed before the tasks, beside that, for it
             leaves the near caches.
         read: an element once more.
+        far: an element that comes from beyond the second cache.
         share: of an element that another thread has packed.
         multiply: for an element of the output.
         sums_bytes: of the sums that a task goes over in each depth block, so that they stay in the
@@ -63,6 +64,7 @@ class Costs:
     pack_rows: float = 0.8
     leaving: float = 0.4
     read: float = 0.05
+    far: float = 2.0
     share: float = 1.0
     multiply: float = 1 / 16
     sums_bytes: int = 5 << 17
@@ -218,7 +220,7 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     """What a factor costs that `readers` tasks read each part of, and how it is packed; what other
     threads have packed is the less of it, the more `parts` the first half of the tasks leaves."""
     count = sizes.rows if factor == "x" else sizes.columns
-    again = sizes.costs.read * readers * count
+    again = (sizes.costs.read + _waiting(factor, sizes, readers)) * readers * count
     if factor in sizes.free:
         return again, "before"
     if factor in sizes.plain:
@@ -239,6 +241,15 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     if factor in sizes.whole or before < by_task:
         return before, "before"
     return by_task, "task"
+
+
+def _waiting(factor: str, sizes: Sizes, blocks: int) -> float:
+    """For an element of the columns that comes from beyond the second cache: what each of so many
+    blocks of rows multiplies it with takes less time."""
+    if factor == "x" or sizes.columns * sizes.depth * ELEMENT < FAR_BYTES:
+        return 0.0
+    rows = -(-sizes.row_panels // blocks) * sizes.tile.rows
+    return max(0.0, sizes.costs.far - sizes.costs.multiply * rows)
 
 
 def lines(width: int, dtype: DType) -> range:

@@ -55,8 +55,8 @@ FEW_PANELS = 2
 DEPTH = 128
 """Groups of four bytes in a block of the depth: a panel of columns takes a third of the first
 cache, and stays there while rows pass through."""
-COSTS = Costs(pack=0.5, pack_rows=0.5, leaving=0.1, read=0.1, share=0.3, multiply=1 / 256)
-"""As measured on an Intel Granite Rapids."""
+COSTS = Costs(pack=0.5, pack_rows=0.5, leaving=0.1, read=0.1, far=0.0, share=0.3, multiply=1 / 256)
+"""As measured on an Intel Granite Rapids; what is read lies mostly far, and counts as that."""
 LEAST_ROWS = 2
 """Of a product on the unit: one row waits for the other factor, which vectors read as well."""
 LEAST_SHARED_WORK = 1 << 21

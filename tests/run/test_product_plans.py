@@ -41,6 +41,9 @@ def sizes(rows: int, columns: int, depth: int, **more: object) -> Sizes:
         # Weights are packed at compile time.
         (sizes(64, 512, 512, plain=frozenset("x"), free=frozenset("y")),
          Plan(1, 8, "none", "before")),
+        # What lies far is read once, by rows enough for it.
+        (sizes(32, 50257, 768, tile=Tile(11, 32, 16), most_panels=33, sum_bytes=4,
+               plain=frozenset("x"), free=frozenset("y")), Plan(1, 11, "none", "before")),
         # Few rows read every column once or twice.
         (sizes(16, 1024, 1024, plain=frozenset("y")), Plan(1, 8, "before", "none")),
         # One thread packs everything once.
