@@ -200,7 +200,8 @@ def _cost(sizes: Sizes, block: int, chunk: int) -> tuple[float, Plan]:
     x_cost, x = _packing("x", sizes, chunk, block)
     y_cost, y = _packing("y", sizes, block, chunk)
     work = sizes.costs.multiply * sizes.rows * sizes.columns
-    return x_cost + y_cost + work * _idle(sizes, block, chunk), Plan(block, chunk, x, y)
+    cost = x_cost + y_cost + work * _idle(sizes, block, chunk) + _waiting(sizes, block)
+    return cost, Plan(block, chunk, x, y)
 
 
 def _idle(sizes: Sizes, blocks: int, chunks: int) -> float:
@@ -220,7 +221,7 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     """What a factor costs that `readers` tasks read each part of, and how it is packed; what other
     threads have packed is the less of it, the more `parts` the first half of the tasks leaves."""
     count = sizes.rows if factor == "x" else sizes.columns
-    again = (sizes.costs.read + _waiting(factor, sizes, readers)) * readers * count
+    again = sizes.costs.read * readers * count
     if factor in sizes.free:
         return again, "before"
     if factor in sizes.plain:
@@ -243,13 +244,13 @@ def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float
     return by_task, "task"
 
 
-def _waiting(factor: str, sizes: Sizes, blocks: int) -> float:
-    """For an element of the columns that comes from beyond the second cache: what each of so many
-    blocks of rows multiplies it with takes less time."""
-    if factor == "x" or sizes.columns * sizes.depth * ELEMENT < FAR_BYTES:
+def _waiting(sizes: Sizes, blocks: int) -> float:
+    """For columns from beyond the second cache: what a block of rows multiplies an element with
+    may take less time than that."""
+    if sizes.columns * sizes.depth * ELEMENT < FAR_BYTES:
         return 0.0
     rows = -(-sizes.row_panels // blocks) * sizes.tile.rows
-    return max(0.0, sizes.costs.far - sizes.costs.multiply * rows)
+    return max(0.0, sizes.costs.far - sizes.costs.multiply * rows) * blocks * sizes.columns
 
 
 def lines(width: int, dtype: DType) -> range:
