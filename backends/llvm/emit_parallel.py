@@ -32,6 +32,8 @@ from .emit_types import Value, register_type
 from .half_registers import attributes
 
 TASKS_PER_THREAD = 4
+"""So that none waits for another's last one. What is done once for all iterations that a thread has
+is done by each once."""
 _HEADER_CELLS = 4
 
 
@@ -231,7 +233,8 @@ def _emit_dispatch(
     """Run in line if there is work for one task only, else fill the environment and fork."""
     code = context.code
     start, extent = bounds
-    tasks = _task_count(code, extent, op.grain or 1)
+    per_thread = TASKS_PER_THREAD if op.chunk is None else 1
+    tasks = _task_count(code, extent, op.grain or 1, per_thread)
     fork, inline, join = code.name("fork"), code.name("inline"), code.name("join")
     status = code.alloca("i32", "par.status")
     code.branch(code.let(f"icmp sgt i64 {tasks}, 1"), fork, inline)
@@ -257,12 +260,12 @@ def _emit_dispatch(
         pass_on(context, code.let(f"load i32, ptr {status}"))
 
 
-def _task_count(code: Code, extent: str, grain: int) -> str:
-    """min(extent / grain, 4 tasks a thread), 1 where there is one thread only."""
+def _task_count(code: Code, extent: str, grain: int, per_thread: int) -> str:
+    """min(extent / grain, so many tasks a thread), 1 where there is one thread only."""
     count = code.call("i32", "ts_get_num_threads", [])
     threads = code.let(f"sext i32 {count} to i64")
     chunks = code.let(f"sdiv i64 {extent}, {grain}") if grain > 1 else extent
-    most = code.let(f"mul nsw i64 {threads}, {TASKS_PER_THREAD}")
+    most = code.let(f"mul nsw i64 {threads}, {per_thread}")
     tasks = code.call("i64", "llvm.smin.i64", [("i64", chunks), ("i64", most)])
     many = code.let(f"icmp sgt i64 {threads}, 1")
     return code.let(f"select i1 {many}, i64 {tasks}, i64 1")

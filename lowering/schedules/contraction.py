@@ -46,6 +46,7 @@ from tensorscript.dialects.te.rewriting import replace_loads, substitute
 from ..te.affine import known
 from .contraction_factors import PackedFactors
 from .contraction_plan import (
+    SUMS_BYTES,
     Packing,
     hides_fetching,
     is_streamed,
@@ -81,9 +82,28 @@ class BlockedProduct(PackedFactors):
         super().__init__(func, product, blocking, dtype, whole)
         # Lines of columns that are read from afar as they lie are asked for long before.
         self.streams = self.plan.y == "none" and is_streamed(product, dtype)
-        tile = self.tile
-        kept = [ceil_div(self.panels_n, self.chunks), ceil_div(self.panels_m, self.blocks)]
-        self.sums = make_buffer("sums", dtype, [*kept, tile.rows, tile.columns])
+        # A thread reads on and on in them, as far as its sums stay in the second cache.
+        self.sweeps = self.streams and self.tasks > 1 and self.blocks.is_int(1)
+        tile, rows = self.tile, ceil_div(self.panels_m, self.blocks)
+        self.most_columns = ceil_div(self.panels_n, self.chunks)
+        if self.sweeps:
+            row_bytes = (known(rows) or 1) * tile.rows * tile.columns * dtype.itemsize
+            self.most_columns = binary("min", self.panels_n, max(1, SUMS_BYTES // row_bytes))
+        self.sums = make_buffer("sums", dtype, [self.most_columns, rows, tile.rows, tile.columns])
+
+    @property
+    def first_column_panel(self) -> Expr:
+        if not self.sweeps:
+            return super().first_column_panel
+        return var("tb") + var("tc") * self.most_columns
+
+    @property
+    def column_panels_here(self) -> Expr:
+        """Column panels that a task goes over."""
+        if not self.sweeps:
+            end = part(self.chunk + 1, self.panels_n, const(self.chunks))
+            return end - self.first_column_panel
+        return binary("min", self.most_columns, var("tn") - var("tc") * self.most_columns)
 
     def task_storage(self) -> list[Operation]:
         """What a task keeps for all of its tiles."""
@@ -294,8 +314,6 @@ class BlockedProduct(PackedFactors):
         ]
 
     def build(self) -> list[Operation]:
-        chunks, start = const(self.chunks), self.first_column_panel
-        count = part(self.chunk + 1, self.panels_n, chunks) - start
         tiles = ForOp("iq", self.panels_here(), self.micro_kernel())
         xp = AllocOp(self.xp, "stack")
         task = self.task_storage()
@@ -313,13 +331,21 @@ class BlockedProduct(PackedFactors):
         elif self.plan.x == "task":
             task.append(xp)
             block.append(self.pack_x())
-        block.append(ForOp("jq", count, sweep, start=start))
+        block.append(ForOp("jq", self.column_panels_here, sweep, start=self.first_column_panel))
         if not self.single:
             task.append(AllocOp(self.sums, "stack"))
         task.append(ForOp("kb", self.depth_blocks, block))
-        kind, grain = ("serial", None) if self.tasks == 1 else ("parallel", 1)
-        before.append(ForOp("tb", mul(self.blocks, chunks), task, kind, grain=grain))
+        before.append(self._tasks(task))
         return [*hoisted, *loops_around(self.p.batch, before)]
+
+    def _tasks(self, task: list[Operation]) -> Operation:
+        """The loop over what threads do."""
+        if self.sweeps:
+            runs = ForOp("tc", ceil_div(var("tn"), self.most_columns), task)
+            grain = -(-(known(self.panels_n) or 1) // self.tasks)
+            return ForOp("tb", self.panels_n, [runs], "parallel", grain=grain, chunk="tn")
+        kind, grain_ = ("serial", None) if self.tasks == 1 else ("parallel", 1)
+        return ForOp("tb", mul(self.blocks, const(self.chunks)), task, kind, grain=grain_)
 
 
 def blocked_product(

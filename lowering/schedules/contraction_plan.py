@@ -43,6 +43,10 @@ LEAST_PLAIN_WORK = 1 << 13
 """The same where nothing is packed, for rows that share what they read."""
 
 
+SUMS_BYTES = 5 << 17
+"""Of sums that stay in the second cache, beside factors."""
+
+
 @dataclass(frozen=True)
 class Costs:
     """Of a way to multiply.
@@ -67,7 +71,7 @@ class Costs:
     far: float = 2.0
     share: float = 1.0
     multiply: float = 1 / 16
-    sums_bytes: int = 5 << 17
+    sums_bytes: int = SUMS_BYTES
 
 
 MOST_BLOCKS, LEAST_PANELS = 32, 4

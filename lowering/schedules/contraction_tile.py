@@ -53,8 +53,10 @@ FEW_ROWS = 2
 WAITING_READERS, NEAR_BYTES = 3, 1 << 20
 DEPTH_OF_FEW = 64
 """The same for products of so few rows, or panels of rows that read so large a factor, which wait
-for it: there shorter chains of additions, whose rounding errors are smaller, cost no time. Where
-columns are streamed, what is fetched of them has to stay in the second cache until it is read."""
+for it: there shorter chains of additions, whose rounding errors are smaller, cost no time."""
+DEPTH_OF_STREAMS = 32
+"""The same where columns are streamed: each step of the depth is a run of memory of its own, which
+processors fetch by themselves if there are few."""
 ROWS_OF_DOTS, HALF_BLOCK = 15, DEPTH_BLOCK // 2
 """Up to so many rows others take dots of vectors, whose chains are short: a depth that is cut
 anyhow is cut shorter."""
@@ -177,7 +179,7 @@ def streamed_block_for(dtype: DType, vector_bytes: int, rows: int, columns: Expr
     else:
         tile = tile_for(dtype, vector_bytes, const(rows))
         tile = widened(tile, columns, REGISTERS.get(vector_bytes, 16), STREAMED_VECTORS)
-    return _blocking(dtype, tile, DEPTH_OF_FEW)
+    return _blocking(dtype, tile, DEPTH_OF_STREAMS)
 
 
 def _blocking(dtype: DType, tile: Tile, depth: int) -> Blocking:

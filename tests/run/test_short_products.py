@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_errors_of_few_rows_are_those_of_short_chains() -> None:
 def test_many_rows_stream_columns_once(rows: int, tile: tuple[int, int]) -> None:
     """One vector a row, so that all rows, or many, take what is read of the columns."""
     found = streamed_block_for(float32, 64, rows, const(4096))
-    assert (found.rows, found.columns, found.depth) == (*tile, 64)
+    assert (found.rows, found.columns, found.depth) == (*tile, 32)
 
 
 @pytest.mark.parametrize(
@@ -231,3 +232,28 @@ def test_streamed_columns(size: tuple[int, int, int], cpu: str) -> None:
     x, y = operands(plain, *size)
     compiled = ts.compile(plain, (x, y), cpu=cpu, fallback="error")
     np.testing.assert_allclose(compiled(x, y), wanted(plain, x, y), rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("size", [(16, 200, 12000), (3, 300, 5001), (60, 1050, 640)])
+def test_a_thread_sweeps_over_its_columns(size: tuple[int, int, int], threads: int) -> None:
+    """Step by step of the depth, and over no more of them than whose sums stay cached."""
+    x, y = operands(plain, *size)
+    compiled = ts.compile(plain, (x, y), fallback="error")
+    assert re.search(r"te\.for tb in .* parallel grain \d+ chunk tn", compiled.ir("scheduled"))
+    before = ts.get_num_threads()
+    try:
+        ts.set_num_threads(threads)
+        found = compiled(x, y)
+    finally:
+        ts.set_num_threads(before)
+    np.testing.assert_allclose(found, wanted(plain, x, y), rtol=0, atol=2e-4)
+
+
+def test_a_sweep_is_cut_where_its_sums_are_many() -> None:
+    """640 KiB of them, in tiles of a KiB."""
+    specs = [ts.TensorSpec(s, ts.float32) for s in ((16, 200), (200, 12000))]
+    target, cpu = "x86_64-unknown-linux-gnu", "x86-64-v4"
+    text = ts.compile(plain, specs, target=target, cpu=cpu, fallback="error").ir("scheduled")
+    assert "te.alloc stack sums: f32[640, 1, 16, 16]" in text
+    assert re.search(r"te\.for tc in 0 \.\. \(tn \+ 639\) // 640", text)
