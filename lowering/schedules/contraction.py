@@ -195,8 +195,10 @@ class BlockedProduct(PackedFactors):
         slot, row, *_ = fetched[0].args
         place = slot * self.yp.shape[1] + substitute(row, {"kt": first})
         row = var("ahead") + var("kt") // parts
-        ops = [PrefetchOp(load("yp", [const(0), row, *e.args[2:]], e.dtype)) for e in fetched]
-        return [LetOp("ahead", place)], list(ops)
+        ops: list[Operation] = [
+            PrefetchOp(load("yp", [const(0), row, *e.args[2:]], e.dtype)) for e in fetched
+        ]
+        return [LetOp("ahead", place)], ops
 
     def _fetch_rows(self) -> list[Operation]:
         """Packed rows that the tile takes some steps later, and behind its last step those of the

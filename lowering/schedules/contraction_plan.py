@@ -44,7 +44,7 @@ LEAST_PLAIN_WORK = 1 << 13
 
 
 SUMS_BYTES = 5 << 17
-"""Of sums that stay in the second cache, beside factors."""
+"""Of the sums that a task goes over in each depth block: they stay in the second cache."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,6 @@ class Costs:
         far: an element that comes from beyond the second cache.
         share: of an element that another thread has packed.
         multiply: for an element of the output.
-        sums_bytes: of the sums that a task goes over in each depth block, so that they stay in the
-            second cache.
     """
 
     pack: float = 0.4
@@ -71,7 +69,6 @@ class Costs:
     far: float = 2.0
     share: float = 1.0
     multiply: float = 1 / 16
-    sums_bytes: int = SUMS_BYTES
 
 
 MOST_BLOCKS, LEAST_PANELS = 32, 4
@@ -190,7 +187,7 @@ def _least_chunks(sizes: Sizes, blocks: int) -> int:
     """Runs of columns, so that the sums of a task stay cached."""
     rows = -(-sizes.row_panels // blocks) * sizes.tile.rows
     sums = rows * sizes.columns * sizes.sum_bytes
-    return min(sizes.column_panels, max(1, -(-sums // sizes.costs.sums_bytes)))
+    return min(sizes.column_panels, max(1, -(-sums // SUMS_BYTES)))
 
 
 def _counts(least: int, most: int) -> list[int]:
