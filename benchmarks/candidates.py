@@ -116,15 +116,22 @@ def _jax(work: Workload, arguments: Arguments, threads: int) -> Found:
 
     def build() -> Call:
         wide = any(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arguments)
-        jax.config.update("jax_enable_x64", wide)
-        moved = [
-            jax.numpy.asarray(a.bits).view(jax.numpy.bfloat16)
-            if isinstance(a, BFloat16)
-            else jax.numpy.asarray(a)
-            for a in arguments
-        ]
+        with jax.enable_x64(wide):
+            moved = [
+                jax.numpy.asarray(a.bits).view(jax.numpy.bfloat16)
+                if isinstance(a, BFloat16)
+                else jax.numpy.asarray(a)
+                for a in arguments
+            ]
         jitted = jax.jit(program)
-        return lambda: jitted(*moved)
+        if not wide:
+            return lambda: jitted(*moved)
+
+        def call() -> Any:  # float64 is a setting of the moment of the call, not of the array's
+            with jax.enable_x64(True):
+                return jitted(*moved)
+
+        return call
 
     return {"jax": build}
 

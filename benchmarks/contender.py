@@ -56,10 +56,11 @@ class Contender:
     def __init__(self, library: str, threads: int) -> None:
         self.library, self.threads = library, threads
         self.calls: dict[tuple[int, str], tuple[Call, float]] = {}
+        self.dtypes: dict[tuple[int, str], str] = {}
 
     def forget(self) -> Answer:
         """Drop the calls of the group before."""
-        self.calls = {}
+        self.calls, self.dtypes = {}, {}
         gc.collect()
         return {}
 
@@ -87,14 +88,16 @@ class Contender:
         for name, build in LIBRARIES[self.library](work, work.arguments(), self.threads).items():
             try:
                 call = build()
-                np.save(f"{folder}/{name}.npy", as_array(_block(call())))
+                result = _block(call())
+                np.save(f"{folder}/{name}.npy", as_array(result))
+                self.dtypes[index, name] = _dtype(result)
             except Exception as error:  # noqa: BLE001  # a peer that fails is a note in the table
                 failed[name] = f"{type(error).__name__}: {error}".splitlines()[0]
                 continue
             calls[name] = call
         if self.threads == 1:
             _keep_to_one_cpu()
-        once = {name: min(_seconds(call, 1) for _ in range(3)) for name, call in calls.items()}
+        once = {name: min(_seconds(call, 1)[0] for _ in range(3)) for name, call in calls.items()}
         self.calls |= {(index, name): (call, once[name]) for name, call in calls.items()}
         gc.collect()
         return {"ready": list(calls), "failed": failed, "once": once}
@@ -106,7 +109,10 @@ class Contender:
         while time.perf_counter() < end:
             _block(call())
         count = max(1, round(seconds / once))
-        return {"seconds": _seconds(call, count) / count}
+        taken, result = _seconds(call, count)
+        if (found := _dtype(result)) != (checked := self.dtypes[index, name]):
+            raise TypeError(f"{name} was checked in {checked} and is timed in {found}")
+        return {"seconds": taken / count}
 
     def distance(self) -> Answer:
         """Seconds of a cache line from one processor to another."""
@@ -117,7 +123,13 @@ class Contender:
         return {"seconds": loop_seconds(self.threads)}
 
 
-def _seconds(call: Call, count: int) -> float:
+def _dtype(value: Any) -> str:
+    """As its library spells it; of a list or a number, its type."""
+    return str(getattr(value, "dtype", type(value).__name__))
+
+
+def _seconds(call: Call, count: int) -> tuple[float, Any]:
+    """And the last call's result."""
     gc.disable()
     start = time.perf_counter()
     for _ in range(count):
@@ -125,7 +137,7 @@ def _seconds(call: Call, count: int) -> float:
     _block(result)
     seconds = time.perf_counter() - start
     gc.enable()
-    return seconds
+    return seconds, result
 
 
 def _keep_to_one_cpu() -> None:
