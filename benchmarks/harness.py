@@ -4,7 +4,9 @@ Every library is a process of its own (`contender.py`), because thread pools tha
 keep each other off the CPUs: a worker that spins for its next job takes the CPU of another
 library's. Only the process at turn runs; the others are stopped (SIGSTOP), their spinning workers
 with them. Turns are interleaved, round after round, so that noise of the machine hits all alike;
-each turn starts with untimed calls, which wake the pool and fill the caches. After a few rounds
+each turn starts with untimed calls, which wake the pool and fill the caches. Candidates of one
+process (PyTorch's three) do not follow each other, for the arrays that they share are larger than
+what untimed calls bring back into a third cache. After a few rounds
 only those go on that may be the fastest peer, and ours, until their ratio is known well
 (`rounds.py`). The workloads of a group are visited for a few rounds each, again and again, so that
 the rounds of one lie minutes apart. Where its arrays lie makes one process faster than the next one
@@ -32,7 +34,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -152,6 +154,7 @@ class Seat:
         sitting: the number of this one.
         played: rounds of this sitting.
         spent: seconds of this sitting's rounds.
+        last: the process of the last turn.
     """
 
     index: int
@@ -162,6 +165,7 @@ class Seat:
     sitting: int = -1
     played: int = 0
     spent: float = 0.0
+    last: Contender | None = None
 
     def sit(self) -> None:
         """Begin a sitting, with nobody ready."""
@@ -254,15 +258,29 @@ class Arena:
             playing = seat.rounds.close()
         for _ in range(effort.visit):
             calm, stolen, begin = self._wait_until_calm(), stolen_seconds(), time.perf_counter()
-            turns = {name: self._turn(seat, name, effort) for name in seat.ready if name in playing}
+            turns = self._turns(seat, spread(seat.ready, playing), effort)
             stolen = (stolen_seconds() - stolen) / (time.perf_counter() - begin)
             seat.rounds.played.append(Round(turns, seat.sitting, calm and stolen <= STOLEN))
             seat.played += 1
         seat.spent += time.perf_counter() - start
 
+    def _turns(self, seat: Seat, names: Sequence[str], effort: Effort) -> dict[str, float]:
+        """Seconds per call of each. Candidates of one process share its arguments, and the second
+        of two in a row would find them in caches: somebody else has a turn in between."""
+        found = {}
+        for name in names:
+            last, contender = seat.last, seat.ready[name][0]
+            others = {n: once for n, (other, once) in seat.ready.items() if other is not contender}
+            if last is contender and others:
+                peers = {n: once for n, once in others.items() if n != OWN} or others
+                self._turn(seat, min(peers, key=peers.__getitem__), effort)
+            found[name] = self._turn(seat, name, effort)
+        return {name: found[name] for name in seat.ready if name in found}
+
     def _turn(self, seat: Seat, name: str, effort: Effort) -> float:
         """Seconds per call of a candidate."""
         contender, once = seat.ready[name]
+        seat.last = contender
         answer = contender.ask(
             do="time", index=seat.index, name=name, seconds=effort.seconds,
             warm=0.0 if once > LONG else effort.warm,
@@ -301,6 +319,17 @@ class Arena:
             seat.row.failed |= answer["failed"]
             found |= {name: (contender, answer["once"][name]) for name in answer["ready"]}
         return found
+
+
+def spread(ready: Ready, playing: Container[str]) -> list[str]:
+    """Those that play, such that candidates of one process are far from each other: the k-th of n
+    comes at (k + 1/2) / n of the round."""
+    of_process: dict[Contender, list[str]] = {}
+    for name, (contender, _) in ready.items():
+        if name in playing:
+            of_process.setdefault(contender, []).append(name)
+    places = {n: (k + 0.5) / len(ns) for ns in of_process.values() for k, n in enumerate(ns)}
+    return sorted(places, key=places.__getitem__)
 
 
 def stolen_seconds() -> float:
