@@ -139,6 +139,8 @@ class ReductionOp(BodyOp):
     def verify_(self) -> None:
         if self.combiner.data not in COMBINERS:
             raise VerifyException(f"unknown combiner {self.combiner.data}")
+        if self.combiner.data == "greater" and not self.type.dtype.is_floating_point:
+            raise VerifyException(f"greater joins floats, not {self.type.dtype.short}")
         variables = {f"i{d}" for d in range(self.type.rank)}
         variables |= {f"r{d}" for d in range(len(self.extents.data))}
         sums = self.combiner.data == "add" and self.type.dtype is float64

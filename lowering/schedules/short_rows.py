@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
+
+from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
@@ -32,6 +35,9 @@ from .work import calls
 
 VECTORS_OF_CALLS = 3
 """A row of so many vectors is not too long, where a math function is called for each element."""
+WRITTEN_OUT = 16
+"""Elements of a row whose loops are written out: what they store for one another then stays in
+registers."""
 MANY_BLOCKS = 8
 """Blocks of rows beside which one block's rows that are left over do not count."""
 MOST_BUFFERS = 4
@@ -145,7 +151,19 @@ def rows_as_lanes(scheduler: Scheduler, loop: ForOp, rows: Rows, vector_bytes: i
     for name, dimension in rows.dimensions.items():
         _set_aside(scheduler, name, outer, dimension, lanes)
     scheduler.do("vectorize_outer", inner, lanes)
+    if rows.length <= WRITTEN_OUT:
+        for row in [op.var for op in walk_ops(scheduler.nest.loops[outer]) if _is_along_row(op)]:
+            scheduler.do("full_unroll", row)
     return [scheduler.nest.loops[rest[0]]] if rest else []
+
+
+def _is_along_row(op: Operation) -> TypeGuard[ForOp]:
+    """Whether it is a serial loop around vectors of rows."""
+    return (
+        isinstance(op, ForOp)
+        and op.kind.data == "serial"
+        and all(inner.kind.data == "vector" for inner in op.block.ops if isinstance(inner, ForOp))
+    )
 
 
 def _set_aside(scheduler: Scheduler, name: str, at: str, dimension: int, lanes: int) -> None:

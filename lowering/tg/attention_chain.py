@@ -4,7 +4,7 @@
 |---|---|---|
 | scores | `s` | `q * k` over one sum |
 | mapped (or none) | `x` | anything of `s`: scale, masks |
-| top | `m` | max of `x`; of anything of `s` where there is no `mapped` |
+| top | `m` | max (or greater) of `x`; of anything of `s` where there is no `mapped` |
 | powers | `e` | `exp(x - m)` |
 | total | `l` | sum of `e` |
 | inverse | `r` | anything of `l`, such as `1 / l` |
@@ -141,7 +141,7 @@ def _softmax(result: ContractOp, weights: ComputeOp, powers: ComputeOp) -> Atten
         return None
     if not _is_row(total.body.data.args, var("r0")):
         return None
-    if top.combiner.data != "max" or not _same_values(powers, shifted, top):
+    if top.combiner.data not in ("max", "greater") or not _same_values(powers, shifted, top):
         return None
     for source in _read_at_row(top, var("r0"), ComputeOp):
         for scores in _read_at_row(source, var(f"i{source.type.rank - 1}"), ContractOp):

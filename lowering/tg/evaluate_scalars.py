@@ -103,6 +103,6 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
 """What the operations of two operands compute."""
 COMBINE: dict[str, Any] = {
     "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "greater": np.fmax, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
 }  # fmt: skip
 """How reductions, scans and scatters join two values."""

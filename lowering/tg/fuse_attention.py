@@ -52,7 +52,7 @@ def _divide_last(c: AttentionChain) -> list[KernelSource]:
     x, dtype = _mapped(c), c.result.type.dtype
     here = [var(f"i{d}") for d in range(c.powers.type.rank)]
     at_row = load("a0", [*here[:-1], var("r0")], dtype)
-    top = ReduceOp([x.result], at_row, c.top.extents.data, "max", c.top.type)
+    top = ReduceOp([x.result], at_row, c.top.extents.data, c.top.combiner.data, c.top.type)
     lowest = const(float(np.finfo(dtype.numpy).min), dtype)
     shift = binary("max", load("a1", c.peak.args, dtype), lowest)
     powers = PointwiseOp(

@@ -25,7 +25,8 @@ def softmax(log: bool = False, safe: bool = False) -> Callable[..., Tensor]:
         kind = dtype_of(None if isinstance(dtype, bool) else dtype, x.dtype)
         wide = compute_dtype(kind)
         at = [dimension(b, dim, x.rank)] if x.rank else []
-        top = combine(b, x, at, True, "max", wide, wide=wide)
+        # A NaN is in the sum, and so in the whole row.
+        top = combine(b, x, at, True, "greater", wide, wide=wide)
         if safe:
             lowest = const(float(np.finfo(wide.numpy).min), wide)
             top = b.pointwise(lambda e: binary("max", e, lowest), top, dtype=wide)

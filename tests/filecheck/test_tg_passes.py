@@ -9,6 +9,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
+from tensorscript.base.errors import UserError
 from tensorscript.compiler.stages import parse_module
 from tensorscript.dialects.tg.ops import FuncOp, functions
 from tensorscript.lowering.schedules.cpu import schedule_cpu
@@ -33,7 +34,7 @@ def function(body: str, arguments: str = f"%x: {T}", names: str = '"x"') -> str:
 
 
 SOFTMAX = function(f"""
-  %m = tg.reduce %x "max" <"a0.f32[i0, r0]"> over <"1000"> : ({T}) -> {V}
+  %m = tg.reduce %x "greater" <"a0.f32[i0, r0]"> over <"1000"> : ({T}) -> {V}
   %d = tg.pointwise %x, %m <"a0.f32[i0, i1] - a1.f32[i0]"> : ({T}, {V}) -> {T}
   %e = tg.pointwise %d <"exp(a0.f32[i0, i1])"> : ({T}) -> {T}
   %s = tg.reduce %e "add" <"a0.f32[i0, r0]"> over <"1000"> : ({T}) -> {V}
@@ -261,7 +262,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             "te.alloc stack t0: f32[]",
             "te.store t0[] = (-inf).f32",
             "te.for s0_r0 in 0 .. 1000 serial reduce {",
-            "te.update t0[] max= p0.f32[i0, s0_r0]",
+            "te.update t0[] greater= p0.f32[i0, s0_r0]",
             "te.alloc stack t1: f32[1000]",
             "te.store t1[s1_i1] = exp(p0.f32[i0, s1_i1] - t0.f32[()])",
             "te.update t2[] add= t1.f32[s2_r0]",
@@ -286,7 +287,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             "te.for i0_i in 0 .. 4 serial",
             "te.alloc reg acc0_s0_r0: f32[64]",
             "te.for s0_r0_o in 0 .. 15 serial",
-            "max= p0.f32[i0_o * 4 + min(i0_i + 1, 3), s0_r0_o * 64 + s0_r0_v]",
+            "greater= p0.f32[i0_o * 4 + min(i0_i + 1, 3), s0_r0_o * 64 + s0_r0_v]",
             "te.let t1_value: f32 = exp(",
             "te.store t1[",
             "te.update acc1_s0_r0[s0_r0_v] add= t1_value.f32",
@@ -338,7 +339,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             "te.alloc shared t0_part: f32[256]",
             "te.sync shared",
             "te.if tx < 128 {",
-            "te.update t0_part[tx] max= t0_part.f32[tx + 128]",
+            "te.update t0_part[tx] greater= t0_part.f32[tx + 128]",
         ],
     ),
     "gpu: a chain is one thread per four elements": (
@@ -353,6 +354,12 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 def test_pass(name: str) -> None:
     text, upto, fragments = CASES[name]
     in_order(run(text, upto), fragments)
+
+
+def test_the_greater_one_is_of_floats() -> None:
+    text = SOFTMAX.replace("f32", "i64").replace("exp(a0.i64[i0, i1])", "a0.i64[i0, i1]")
+    with pytest.raises(UserError, match="greater joins floats, not i64"):
+        parse_module(text)
 
 
 @pytest.mark.parametrize("upto", ["normalize", "inline", "fuse", "loops", "cpu", "gpu"])

@@ -88,6 +88,33 @@ def test_a_block_of_rows_is_turned() -> None:
     np.testing.assert_allclose(compiled(x), shifted / shifted.sum(2, keepdims=True), rtol=1e-5)
 
 
+def test_loops_over_a_short_row_are_written_out() -> None:
+    """Of rows of up to 16: what one of them stores for the next one stays in a register."""
+    for length in (10, 17):
+        compiled = ts.compile(logarithms, (np.zeros((64, length), "f4"),), fallback="error")
+        written_out = "full_unroll" in compiled.ir("schedule")
+        loops = re.findall(rf"in 0 \.\. {length} serial", compiled.ir("scheduled"))
+        assert written_out == (length == 10) == (not loops)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("length", [1, 3, 10, 40, 64, 100, 1000])
+def test_a_row_of_nan_is_nan(length: int, kind: str) -> None:
+    """The maximum may leave a NaN out: it is in the sum. So is that of two infinities."""
+    x = np.random.default_rng(0).standard_normal((80, length)).astype(kind)
+    for row, value in ((3, np.nan), (20, np.inf), (37, -np.inf), (64, np.nan)):
+        x[row, row % length] = value
+    x[5], x[6], x[7] = np.nan, -np.inf, np.inf
+    x[8, 0], x[8, -1] = np.inf, np.nan
+    with np.errstate(all="ignore"):
+        shifted = (x - x.max(1, keepdims=True)).astype("f8")
+        total = np.exp(shifted).sum(1, keepdims=True)
+        expected = shifted - np.log(total), np.exp(shifted) / total
+    for function, wanted in zip((logarithms, shares), expected, strict=True):
+        found = ts.compile(function, (x,), fallback="error")(x)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_rows_that_a_block_would_leave_over_stay() -> None:
     x = np.zeros((2, 20, 10), "f4")
     assert '"cache"' not in ts.compile(shares, (x,), fallback="error").ir("schedule")
