@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -17,6 +16,7 @@ import llvmlite.binding as llvm
 
 from tensorscript.base.dtypes import DType, bfloat16, int8, int16, uint8
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 
 from .processors import check_processor
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 from weakref import finalize
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from .array_memory import owner
 from .cuda_driver import CudaDriver, Properties, Sizes
+from .records import dataclass
 
 Array = NDArray[Any]
 

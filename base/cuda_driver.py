@@ -8,13 +8,13 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from numpy.typing import NDArray
 
 from .errors import InternalError, OutOfMemoryError
+from .records import dataclass
 
 STAGE = "cuda-driver"
 Array = NDArray[Any]

@@ -7,12 +7,12 @@ tensors with dimensions outrank 0-dim tensors, which outrank Python scalars.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
 from .errors import OperatorError
+from .records import dataclass
 
 
 class Category(IntEnum):

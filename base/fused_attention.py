@@ -5,7 +5,7 @@ Programs say so as of a backend (`backends.mha`); eager mode asks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .records import dataclass
 
 
 @dataclass

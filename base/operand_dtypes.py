@@ -18,7 +18,6 @@ of `scatter_reduce`, the limits of `hardtanh`; `bool_clamp` is such a rule).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
@@ -43,6 +42,7 @@ from .dtypes import (
     uint8,
 )
 from .errors import OperatorError, UnsupportedDtypeError
+from .records import dataclass
 from .schema import Schema
 
 _INTEGERS = frozenset((uint8, int8, int16, int32, int64)) | WIDE_UNSIGNED

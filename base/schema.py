@@ -17,11 +17,11 @@ split by name only; a line is parsed when its operator is first asked for.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
 from .errors import InternalError
+from .records import dataclass
 
 TABLE_FILE = "aten_schemas.txt"
 _CONTAINERS = frozenset({"Dict", "Future", "Await", "RRef"})

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import TypeAlias
+
+from .records import dataclass
 
 _DEF = re.compile(r"(\s*)def (\w+)\(")
 Origin: TypeAlias = "Callable[[Span], Span | None]"

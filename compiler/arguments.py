@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, from_numpy, int64
 from tensorscript.base.errors import GuardError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import Device, EnumRef, Opaque
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of

@@ -18,10 +18,11 @@ import math
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from tensorscript.base.records import dataclass
 
 from .memory import ALIGNMENT, aligned_empty
 

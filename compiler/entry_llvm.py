@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tensorscript.backends.cpu.host_signature import signature_of
 from tensorscript.backends.cpu.jit import compile_assembly, compile_object
 from tensorscript.backends.cpu.signature import Signature, with_scalar_outputs
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te import ops as te
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 

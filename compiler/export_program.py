@@ -4,7 +4,6 @@ weights and state."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.dialects.builtin import StringAttr
@@ -22,6 +21,7 @@ from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.llvm.weights import Block
 from tensorscript.base.errors import NotCompilable, UserError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.ops import constants, functions
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 from tensorscript.runtime.values import ScriptObject

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tensorscript.backends.cpu.signature import Calling
 from tensorscript.backends.cpu.thunk_reader import constant_slot, default_slot
+from tensorscript.base.records import dataclass
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,

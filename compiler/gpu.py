@@ -7,7 +7,6 @@ call. Kernels run on the device; host code runs in Python (`backends/ptx/host.py
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +26,7 @@ from tensorscript.backends.ptx.emit import KernelLaunch, emit_kernel_module
 from tensorscript.backends.ptx.host import Call, HostProgram, Launcher
 from tensorscript.backends.ptx.launchers import DriverLauncher, EmulatorLauncher
 from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.ops import AssignOp, FuncOp, StoreOp, UpdateOp, constants, functions
 from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.walks import walk_ops

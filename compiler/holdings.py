@@ -7,11 +7,12 @@ the elements of tensors, and which of them are one and the same.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from tensorscript.base.records import dataclass
 from tensorscript.eager.device import device
 from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor

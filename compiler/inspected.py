@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 from tensorscript.base.errors import NotCompilable
+from tensorscript.base.records import dataclass
 
 from .native import Kernel, KernelTime, Loaded
 from .observe import Report

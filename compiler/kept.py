@@ -10,12 +10,12 @@ layers find by its text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorscript.backends import target as targets
+from tensorscript.base.records import dataclass
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.printer import Printer
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import walk
 from tensorscript.dialects.te.schedule import Argument, Schedule, ScheduleError, Step

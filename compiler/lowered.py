@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import ModuleOp
 
+from tensorscript.base.records import dataclass
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 
 from .observe import Report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from tensorscript.backends.cpu.signature import Signature
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
 from tensorscript.backends.llvm.symbols import TIMES
 from tensorscript.base.errors import ScriptError, UserError
+from tensorscript.base.records import dataclass
 from tensorscript.eager.modes import MODES
 
 from .cache import DiskCache, cache_key, compiler_identity

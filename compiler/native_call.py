@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.records import dataclass
 from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracking import written

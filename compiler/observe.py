@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 
 from .options import CompileOptions
 from .stages import BY_NAME, save_module

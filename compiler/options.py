@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 
 if TYPE_CHECKING:  # what a hit of the disk cache does not need
     from tensorscript.dialects.te.schedule import Schedule

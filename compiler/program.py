@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import QUANTIZED, int64
 from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.constants import (
     Device,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import NotCompilable
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (

@@ -8,13 +8,13 @@ dynamic size; `:f32` alone is a 0-dim tensor; `int`, `float`, `bool` are scalars
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tensorscript.base.dtypes import BY_NAME, BY_SHORT, DType, float32
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 
 
 @dataclass(frozen=True)

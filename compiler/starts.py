@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tensorscript.backends import target as targets
+from tensorscript.base.records import dataclass
 
 from .cache import DiskCache, cache_key, compiler_identity
 from .identity import identity_of

@@ -4,11 +4,11 @@ arguments, and whose new values it gives back."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tensorscript.base.records import dataclass
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracking import written

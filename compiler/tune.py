@@ -12,7 +12,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tensorscript.backends import target as targets
 from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.ops import FuncOp, functions
 from tensorscript.dialects.te.schedule import Schedule, rows_of, schedule_of
 from tensorscript.eager.tensor import Tensor

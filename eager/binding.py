@@ -7,7 +7,6 @@ and then with them; eager calls do the same on values.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import BY_CODE, DType, check_held, of_python
 from tensorscript.base.errors import ArgumentError
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Argument, Schema, SchemaType, overloads
 
 from . import call_texts

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 
 from .data import as_tensor
 from .foreign import converted

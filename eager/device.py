@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.records import dataclass
 
 from .modes import MODES
 

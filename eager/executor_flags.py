@@ -5,7 +5,7 @@ Programs set the flags and read them back; none of them changes a result here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tensorscript.base.records import dataclass
 
 from .tracing import Tracer, active_tracer
 

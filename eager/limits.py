@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, of_python, real_dtype
+from tensorscript.base.records import dataclass
 
 from .modes import MODES
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, float32
 from tensorscript.base.errors import ArgumentError
+from tensorscript.base.records import dataclass
 
 
 @dataclass

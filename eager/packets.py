@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from tensorscript.base.errors import ArgumentError
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Schema, has_operator, overloads
 
 from .binding import match

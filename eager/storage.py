@@ -11,7 +11,6 @@ tensors only through the functions here, so they need no import of the class wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from tensorscript.base.dtypes import (
 )
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.importing import imported
+from tensorscript.base.records import dataclass
 from tensorscript.base.rounding import bfloat16_bits
 
 from .modes import MODES

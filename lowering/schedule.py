@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.ops import FuncOp, functions
 from tensorscript.dialects.te.schedule import Argument, Schedule, ScheduleError, Step, record
 

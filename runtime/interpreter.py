@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 
 from tensorscript.base.errors import InternalError, TensorScriptError, UserError
+from tensorscript.base.importing import imported
 from tensorscript.base.stack import ensure_frames
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.autocast import Autocast
@@ -39,6 +39,9 @@ from .machine import Environment, PrimitiveError, PythonCall
 from .rules import RULES, enter, exit_, leave
 from .tasks import DEEPEST, Task
 from .values import EnumValue, Future, ScriptObject, tuple_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 _OWN_FRAMES = 900
 """Frames of whoever calls, and of what an operator calls."""
@@ -264,7 +267,8 @@ class Interpreter:
     def fork(self, name: str, arguments: Sequence[Any]) -> Future:
         """Run the function `name` as a task."""
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(thread_name_prefix="tensorscript-fork")
+            executor = imported("concurrent.futures").ThreadPoolExecutor
+            self._pool = executor(thread_name_prefix="tensorscript-fork")
         ensure_frames(_OWN_FRAMES + DEEPEST * _FRAMES_PER_BLOCK * self._nesting)
         given = list(arguments)
 

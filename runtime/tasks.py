@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future as ConcurrentFuture
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from tensorscript.base.importing import imported
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future as ConcurrentFuture
 
 DEEPEST = 16
 """Tasks that one thread runs inside of one another. A longer chain is of futures that were handed
@@ -22,6 +26,12 @@ class _Thread(threading.local):
 _THREAD = _Thread()
 
 
+def pending() -> ConcurrentFuture[Any]:
+    """A result that is not there yet; what makes it is imported for whoever forks."""
+    made: ConcurrentFuture[Any] = imported("concurrent.futures").Future()
+    return made
+
+
 class Task:
     """A call that one thread makes.
 
@@ -30,7 +40,7 @@ class Task:
     """
 
     def __init__(self, call: Callable[[], Any]) -> None:
-        self.future: ConcurrentFuture[Any] = ConcurrentFuture()
+        self.future = pending()
         self._call = call
         self._is_begun = threading.Lock()
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future as ConcurrentFuture
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from types import GenericAlias
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.types import TupleType
+
+from .tasks import pending
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future as ConcurrentFuture
 
 
 class ScriptObject:
@@ -68,7 +72,7 @@ class Future:
         future: ConcurrentFuture[Any] | None = None,
         begin: Callable[[], None] = _nothing,
     ) -> None:
-        self._future: ConcurrentFuture[Any] = ConcurrentFuture() if future is None else future
+        self._future = pending() if future is None else future
         self._begin = begin
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
@@ -123,7 +127,7 @@ class Future:
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """A future of `callback(self)`, run when this one is done; it fails if that does."""
-        made: ConcurrentFuture[Any] = ConcurrentFuture()
+        made = pending()
 
         def run(_: ConcurrentFuture[Any]) -> None:
             try:
@@ -137,7 +141,7 @@ class Future:
 
 def collect_all(futures: Sequence[Future]) -> Future:
     """A future of the list of these, done when all are; it fails when the first one does."""
-    made: ConcurrentFuture[Any] = ConcurrentFuture()
+    made = pending()
     left, lock = list(futures), Lock()
 
     def begin() -> None:

@@ -10,10 +10,10 @@ DLPack's layout: github.com/dmlc/dlpack, dlpack.h; DLTensor is the same in versi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 from tensorscript.base.dtypes import Category, DType, bfloat16, bool_, float64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType, bool_, float64
+from tensorscript.base.records import dataclass
 
 from .c_entry import Status
 from .kept_state import KeptState

@@ -9,9 +9,10 @@ for each. `NAME_init_state` gives a state the values the module had when it was 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tensorscript.backends.llvm.emit_text import c_string
+from tensorscript.base.records import dataclass
 
 from .signature import ValueSpec
 

@@ -12,9 +12,10 @@ caller sets the pointer to null before the call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr
 
 

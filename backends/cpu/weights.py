@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from tensorscript.backends.llvm.emit_text import c_string
 from tensorscript.backends.llvm.emit_types import ALIGN
 from tensorscript.backends.llvm.weights import Block
 from tensorscript.backends.target import Target
+from tensorscript.base.records import dataclass
 
 from .c_entry import Status
 from .elf import section

@@ -8,9 +8,10 @@ module has none. `min` and `max` give NaN if either operand is NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tensorscript.base.dtypes import DType, bool_, float32, float64
+from tensorscript.base.records import dataclass
 
 from .emit_text import Code
 from .emit_types import register_type, splat, suffix, vector_of

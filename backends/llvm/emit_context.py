@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Parameter
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.rewriting import substitute

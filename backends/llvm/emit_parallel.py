@@ -11,11 +11,11 @@ as in the function around.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import BufferAttr, ExprAttr, ExprsAttr
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp

@@ -8,9 +8,9 @@ in registers, tests that an earlier one decides and what a loop does not change 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import llvmlite.binding as llvm
+
+from tensorscript.base.records import dataclass
 
 from .emit_text import SIMPLIFY
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.ops import ConstantOp
 
 from .emit_types import ALIGN, STAGE

@@ -10,7 +10,6 @@ their lanes are unrolled. Expressions are those of the CPU emitter, with one-lan
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -36,6 +35,7 @@ from tensorscript.backends.llvm.emit_types import Value, memory_type
 from tensorscript.backends.target import Target
 from tensorscript.base.dtypes import int64
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, Parameter
 from tensorscript.dialects.te.expr import Expr, binary, const
 from tensorscript.dialects.te.ops import (

@@ -8,9 +8,9 @@ with llvmlite 0.50 (LLVM 22) for sm_70 and sm_90; what is not listed is refused.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 
 STAGE = "ptx-assemble"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tensorscript.base.accelerator import block_of, empty_on_gpu
 from tensorscript.base.dtypes import DType, bfloat16
+from tensorscript.base.records import dataclass
 
 from .driver import Device
 from .emulate import Emulator

@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 
 _TIMEOUT = 120
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from tensorscript.base.dtypes import DType, bool_, int32, int64
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 from tensorscript.base.rounding import rounded
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.folding import reinterpreted

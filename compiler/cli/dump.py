@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.lowering.ts_to_tg.specs import OutputTree

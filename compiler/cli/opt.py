@@ -14,13 +14,13 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.utils.exceptions import VerifyException
 
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.schedule import Argument, Step

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
 from tensorscript.base.named_tuples import remade
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pickle import PickleError
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Literal
 
 from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Origin
 from tensorscript.base.stack import with_room
 from tensorscript.compiler.function import CompiledFunction

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.records import dataclass
 from tensorscript.compiler.folding import freeze_methods, optimize
 from tensorscript.compiler.program import object_value
 from tensorscript.dialects.ts import ops as ts

@@ -9,11 +9,10 @@ The lowering merges by another rule (`lowering/ts/merge_equal.py`), which follow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import TensorType
 from tensorscript.lowering.ts.aliases import is_random

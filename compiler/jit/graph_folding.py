@@ -11,11 +11,12 @@ tensor that a caller might write.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.errors import TensorScriptError
+from tensorscript.base.records import dataclass
 from tensorscript.compiler.folding import NotConstant, literal_of
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import DictLiteral, ListLiteral

@@ -9,7 +9,7 @@ any time the function prints, verifies, and runs as far as it makes sense.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.graph_function import returned_type, unused_name
 from tensorscript.dialects.ts.graph_text import value_names

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.paths import below
 from tensorscript.runtime.values import ScriptObject

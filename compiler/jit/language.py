@@ -9,7 +9,6 @@ import types
 import typing as python
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Future as ConcurrentFuture
 from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeGuard, TypeVar
@@ -21,6 +20,7 @@ from tensorscript.eager.tracing import active_tracer
 from tensorscript.frontends.script.annotations import without_contained
 from tensorscript.frontends.script.overloads import add_overload
 from tensorscript.runtime.awaits import Await
+from tensorscript.runtime.tasks import pending
 from tensorscript.runtime.values import Future
 
 from . import late_graph
@@ -152,7 +152,7 @@ def unwrap_optional(x: T | None) -> T:
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     """In script: start a task. In Python: call now, and give a completed future. While traced, too,
     and a task is recorded."""
-    made: ConcurrentFuture[Any] = ConcurrentFuture()
+    made = pending()
     future = Future(made)
     if is_recorded(tracer := active_tracer()):
         result, value = late_graph.record_fork(tracer, lambda: func(*args, **kwargs))

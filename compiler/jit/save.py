@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, Any, Protocol
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.base.replacing import replacing
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.ops import FuncOp

@@ -9,9 +9,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.records import dataclass
 
 from .callables import executor
 

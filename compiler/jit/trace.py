@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.records import dataclass
 from tensorscript.compiler.arguments import is_array, tensor_of
 from tensorscript.eager.modes import no_grad
 from tensorscript.eager.tensor import Tensor

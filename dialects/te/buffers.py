@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -19,6 +18,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tensorscript.base.dtypes import BY_SHORT, DType
+from tensorscript.base.records import dataclass
 
 from .expr import Expr, as_expr, const, mul
 from .expr_parse import parse

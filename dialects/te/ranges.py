@@ -8,10 +8,10 @@ wraps around; nothing is concluded from arithmetic on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.records import dataclass
 
 from .expr import Expr, add, binary, sub, var
 from .polynomial import (

@@ -16,7 +16,6 @@ The primitives are a table of `lowering/schedule.py`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Data
@@ -25,6 +24,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 
 from .ops import FuncOp, functions
 

@@ -7,14 +7,13 @@ Text: `!tg.tensor<"f32[1024, N * 2]">`, `!tg.scalar<"i64">`, `!tg.list<"i64">` (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Data, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tensorscript.base.dtypes import BY_SHORT, DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Scalar, parse_parameter
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.expr_text import text

@@ -8,10 +8,11 @@ they are. A GPU's autocast changes nothing of tensors that lie on the CPU.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tensorscript.base.dtypes import BY_CODE, DType, bfloat16, float16, float32
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import schema
 
 from .ops import OperatorOp

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 
 from .code_calls import operator_text, value_list, written_arguments

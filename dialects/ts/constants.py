@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +20,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tensorscript.base.dtypes import BY_SHORT, DType
+from tensorscript.base.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tensorscript.base.dtypes import BY_WORD
+from tensorscript.base.records import dataclass
 
 from . import ops as ts
 from .constants import DictLiteral, EnumRef, ListLiteral, TensorLiteral, ValueAttr

@@ -16,7 +16,7 @@ A tuple with field names is a NamedTuple; it is nominal through its `class_name`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -26,6 +26,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from tensorscript.base.dtypes import BY_SHORT, DType
+from tensorscript.base.records import dataclass
 
 
 class TSType(Attribute):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tensorscript.base.dtypes import bool_
+from tensorscript.base.records import dataclass
 
 from .. import namespace as ts
 

@@ -7,11 +7,12 @@ negative degree gives 0 (Abramowitz and Stegun, table 22.7).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tensorscript.base.records import dataclass
 
 from ..storage import Array, floating, promoted, wrap
 from .pointwise import apply2

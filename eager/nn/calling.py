@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
+
+from tensorscript.base.records import dataclass
 
 from ..hooks import Hook, RemovableHandle, Table, add_hook
 

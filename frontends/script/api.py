@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.dialects.ts.ops import FuncOp

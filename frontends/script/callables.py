@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import FrontendError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import ListLiteral
 from tensorscript.dialects.ts.type_text import message_text

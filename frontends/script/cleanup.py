@@ -7,8 +7,7 @@ are put into the order of their first use, and constants into one place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.types import OptionalType
 
 from . import draft

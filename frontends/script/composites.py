@@ -7,8 +7,9 @@ pairs that a flag known while compiling chooses between.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+
+from tensorscript.base.records import dataclass
 
 from .callables import Deferred, Dispatch
 from .text_library import TextLibrary

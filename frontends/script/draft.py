@@ -14,11 +14,12 @@ and once; `cleanup.py` pools them all. Their order is TorchScript's, and so that
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Schema
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import operator_names, overloads
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing

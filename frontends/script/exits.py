@@ -9,10 +9,10 @@ goes under an if of the flag. The algorithm is TorchScript's exit transform, so 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.types import BOOL, INT
 from tensorscript.dialects.ts.typing import unify

@@ -8,7 +8,7 @@ renamed, here and in everything that refers to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from io import StringIO
 from typing import TypeVar, cast
 
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.printer import Printer
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import EnumRef, FunctionRef, ValueAttr
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import ClassType, TupleType

@@ -12,10 +12,10 @@ import math
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.types import (

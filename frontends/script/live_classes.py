@@ -8,13 +8,14 @@ import enum
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ForwardRef
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError, ModuleTypeError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.type_text import ir_text
 from tensorscript.dialects.ts.types import (

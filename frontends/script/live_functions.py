@@ -9,13 +9,14 @@ import inspect
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, DefaultError, ModuleTypeError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import ANY, ClassType
 

@@ -8,11 +8,11 @@ import types
 import typing as python
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, ConstantError, FrontendError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.types import (
     NONE,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.records import dataclass
 
 from .containers import KINDS, generated_methods
 from .function import compile_definition

@@ -11,12 +11,13 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.types import BOOL, NONE, ClassType, InterfaceType
 
 from .annotations import type_of_object

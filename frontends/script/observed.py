@@ -7,20 +7,24 @@ Whatever Python functions run while the examples do are looked at, as PyTorch do
 from __future__ import annotations
 
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from types import CodeType, FrameType, GenericAlias
 from typing import Any, Optional, Union
+
+from tensorscript.base.importing import imported
 
 from .python_names import TORCH_ROOTS
 
 ObservedTypes = dict[CodeType, dict[str, list[object]]]
 """The types that each argument of each Python function had, in the order of their first calls."""
 
-_LIBRARIES = tuple(
-    path for kind, path in sysconfig.get_paths().items() if kind.endswith("lib") and path
-)
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    paths = imported("sysconfig").get_paths()
+    return tuple(path for kind, path in paths.items() if kind.endswith("lib") and path)
 
 
 @contextmanager
@@ -77,7 +81,7 @@ def _consolidated(types: list[object]) -> object:
 
 def _is_of_the_user(frame: FrameType) -> bool:
     root = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return root not in TORCH_ROOTS and not frame.f_code.co_filename.startswith(_LIBRARIES)
+    return root not in TORCH_ROOTS and not frame.f_code.co_filename.startswith(_libraries())
 
 
 def _record(arguments: dict[str, list[object]], frame: FrameType) -> None:

@@ -8,12 +8,12 @@ taken back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import type_variables, typing
 from tensorscript.dialects.ts.constants import ListLiteral

@@ -8,11 +8,12 @@ as the compile-time value that it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 
 from .draft import Block

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Argument, Schema
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import (

@@ -11,10 +11,10 @@ import ast
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from tensorscript.base.errors import CompileError, FrontendError, TextError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Source, Span
 
 from .ranges import Ranges

@@ -13,10 +13,11 @@ have: of an interface's variable the class of the object, if there is but one.
 from __future__ import annotations
 
 from collections import ChainMap
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.types import BOOL
 from tensorscript.dialects.ts.typing import unify
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tensorscript.base.errors import (
     CompileError,
@@ -16,6 +15,7 @@ from tensorscript.base.errors import (
     NotSupportedError,
     UnsupportedNodeError,
 )
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 
 from .source import Text

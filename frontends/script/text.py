@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType

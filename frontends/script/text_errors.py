@@ -7,10 +7,11 @@ operator, a colon or a bracket is missing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from keyword import iskeyword
 
 from tensorscript.base.errors import TextError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Source, Span
 
 _TOKEN = re.compile(

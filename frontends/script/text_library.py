@@ -4,10 +4,10 @@ nothing."""
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Protocol
 
 from tensorscript.base.errors import CompileError, TextError
+from tensorscript.base.records import dataclass
 
 from .source import Text, parse_text
 

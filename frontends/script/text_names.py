@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from tensorscript.base.dtypes import BY_NAME
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS

@@ -7,9 +7,9 @@ TorchScript calls them sugared values. Each kind answers the questions it can (`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.type_text import annotation_text, message_text
 from tensorscript.dialects.ts.types import (

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import BY_NAME
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import BOOL, INT, STRING, TENSOR, ListType, TupleType
 

@@ -12,13 +12,14 @@ import mmap
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 from tensorscript.eager.growth import placed_at
 
 from .pickled import PickleLimits, StorageRef, TensorRef, Value, tensors_in

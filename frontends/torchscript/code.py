@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tensorscript.base.errors import ArchiveError, FrontendError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Origin
 from tensorscript.frontends.script.source import Text, parse_text
 from tensorscript.frontends.script.text_library import Found

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from xdsl.ir import Attribute, Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.code_constants import ConstantTable, constant_text
 from tensorscript.dialects.ts.code_expressions import CodeState

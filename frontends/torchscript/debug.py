@@ -10,9 +10,10 @@ an error is told, and a record that is missing or not of these forms tells nothi
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Source, Span
 
 from .archive import Archive

@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Source
 from tensorscript.frontends.script.source import Text
 from tensorscript.frontends.script.text_library import Found

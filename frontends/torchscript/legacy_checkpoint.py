@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 
 from .pickled import PickleLimits, StorageRef, TaggedDict, TaggedList, Value, tensors_in
 from .rebuild import CHECKPOINT

@@ -7,12 +7,12 @@ It is the protocol buffer `torch.ModelDef` (`caffe2/proto/torch.proto` of PyTorc
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tensorscript.base import dtypes
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 Fields: TypeAlias = dict[str, Json]

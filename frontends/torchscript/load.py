@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tensorscript.base.errors import ArchiveError, CompileError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Origin, Span
 from tensorscript.dialects.ts.constants import Device, ObjectLiteral, TensorLiteral
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS

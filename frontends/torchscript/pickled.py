@@ -7,11 +7,12 @@ are compared by identity, and what the archive shares is the same object here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ PyTorch's `quant_utils.h`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tensorscript.base.dtypes import QUANTIZED
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import ListLiteral, TensorLiteral
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS

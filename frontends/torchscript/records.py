@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 
 _END = struct.Struct("<4s4H2LH")
 _END64_LOCATOR = struct.Struct("<4sLQL")

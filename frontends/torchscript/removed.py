@@ -6,8 +6,7 @@ PyTorch still has them in C++ (`register_prim_ops_fulljit.cpp`) or as text of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import ListType, OptionalType
 from tensorscript.frontends.script.callables import Builtin

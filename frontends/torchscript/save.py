@@ -10,11 +10,12 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Protocol
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.constants import (
     Device,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -16,6 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 from tensorscript.base.array_memory import owner
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 from tensorscript.eager.growth import address
 from tensorscript.eager.placement import place_of
 from tensorscript.eager.storage import TensorBase

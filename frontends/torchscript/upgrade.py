@@ -10,8 +10,8 @@ logspace until 8, gelu until 9).
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import FLOAT, NONE, TensorType
 from tensorscript.frontends.script.callables import Builtin

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.records import dataclass
 
 from .pickled import EnumRef, PickleLimits, StorageRef, TaggedDict, Value
 

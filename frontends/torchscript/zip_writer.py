@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import IO, TypeAlias
+
+from tensorscript.base.records import dataclass
 
 ALIGNMENT = 64
 

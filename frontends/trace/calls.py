@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import ListLiteral
 from tensorscript.dialects.ts.types import INT, STRING, TENSOR, DictType, ListType, TupleType
 from tensorscript.dialects.ts.typing import without_none

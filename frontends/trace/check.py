@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import Rewriter
 
 from tensorscript.base.errors import UserError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.graph_text import graph_text, node_texts
 from tensorscript.dialects.ts.locations import span_of

@@ -17,9 +17,10 @@ aside) stays in place: as a task it could run too late.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.types import FutureType
 from tensorscript.frontends.script.dead_code import drop_dead

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.types import BOOL, NONE, TENSOR, ClassType
 from tensorscript.eager.nn.calling import Observer
 from tensorscript.eager.storage import TensorBase

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.types import ClassType
 from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.dead_code import drop_dead

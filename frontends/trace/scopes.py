@@ -18,10 +18,10 @@ attributes, and any value may be read anywhere. Four steps make methods of that:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.types import NONE, TENSOR, ClassType, TupleType
 from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
 

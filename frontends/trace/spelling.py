@@ -8,10 +8,10 @@ operator of all their parameters.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64, promote_types
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 from tensorscript.eager.device import CPU, strided
 from tensorscript.eager.dispatch import has_kernel

@@ -9,7 +9,6 @@ value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from sys import getrefcount
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Schema, SchemaType, schema
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import TensorLiteral

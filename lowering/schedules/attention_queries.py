@@ -12,11 +12,11 @@ for i, k { qp[i, k] = q(first + i, k) };  x[i, k] = qp[i, k]                 els
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp

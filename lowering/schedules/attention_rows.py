@@ -13,11 +13,11 @@ narrow: to turn all lanes of sixteen rows takes eight times as many.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp

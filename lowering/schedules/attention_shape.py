@@ -16,10 +16,10 @@ for b.. { for i {                                         batch, row
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import substitute

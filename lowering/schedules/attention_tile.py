@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import const
 
 from ..te.affine import known

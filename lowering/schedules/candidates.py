@@ -15,8 +15,9 @@ compiler's own. Parameters are tried one after the other, each with the best of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.dialects.te.schedule import Schedule

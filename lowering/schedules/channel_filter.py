@@ -13,11 +13,11 @@ no tap leaves the image to the side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import Expr, all_of, conjuncts, const, load, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp

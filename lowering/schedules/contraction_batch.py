@@ -9,10 +9,9 @@ So constants are packed once, at compile time (`prepack.py`), though each produc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, mul, var
 from tensorscript.dialects.te.ops import ForOp
 from tensorscript.dialects.te.rewriting import substitute

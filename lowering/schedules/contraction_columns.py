@@ -9,11 +9,11 @@ lie in memory into one row, which is then cut into panels. Columns beyond the la
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, const, load, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp

@@ -6,10 +6,9 @@ squares of groups are transposed in registers like numbers that are as wide.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, select, var
 from tensorscript.dialects.te.ops import ForOp, IfOp, StoreOp

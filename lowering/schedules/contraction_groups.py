@@ -27,11 +27,12 @@ The nest is otherwise that of `contraction.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType, bfloat16, float32, int8, int16, int32, uint8
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, UpdateOp

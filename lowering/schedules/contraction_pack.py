@@ -6,11 +6,10 @@ to whole squares, and its last rows are the first ones of the next panel, which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, select, var
 from tensorscript.dialects.te.ops import ForOp, IfOp, StoreOp

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, prod
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, const
 from tensorscript.dialects.te.ops import ForOp
 

@@ -17,10 +17,11 @@ GEMM-based convolution algorithms for deep neural networks" (2017).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import mul
 from tensorscript.dialects.te.ops import FuncOp

@@ -7,13 +7,13 @@ one plane per phase. In it, what one tap reads for all output pixels is a shift.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product as cartesian
 from math import gcd, prod
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, mul, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 from tensorscript.dialects.te.rewriting import walk

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import AssignOp, WhileOp
 from tensorscript.dialects.te.rewriting import loads

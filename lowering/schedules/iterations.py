@@ -22,10 +22,10 @@ Pharr and Mark, "ispc: A SPMD compiler for high-performance CPU programming", In
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, var
 from tensorscript.dialects.te.ops import (

@@ -9,8 +9,7 @@ to see to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, add, as_expr, binary, unary
 
 _ORDERS = {"lt": ("min", "max"), "le": ("min", "max"), "gt": ("max", "min"), "ge": ("max", "min")}

@@ -19,11 +19,10 @@ Source: Knuth, "The Art of Computer Programming", volume 3, 5.2.4 (merging) and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int32, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
 from tensorscript.dialects.te.ops import (

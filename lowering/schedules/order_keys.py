@@ -12,7 +12,6 @@ is kept apart. What does not fit into 64 bits is compared as the kernel states i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from tensorscript.base.dtypes import (
@@ -27,6 +26,7 @@ from tensorscript.base.dtypes import (
     int32,
     int64,
 )
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import (
     Expr,
     binary,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import reduce
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType, bool_, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, load, select, var
 from tensorscript.dialects.te.ops import ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replaced, substitute, transform, walk

@@ -18,10 +18,10 @@ Sources: see `order_tile.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.te.ops import AssignOp, ForOp, IfOp, VarOp, WhileOp
 

@@ -12,11 +12,10 @@ long, runs of them are merged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, select, var
 from tensorscript.dialects.te.ops import (

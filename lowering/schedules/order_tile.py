@@ -22,11 +22,12 @@ algorithms for a virtual-storage computer", 1966.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, groupby
 from math import prod
 
@@ -25,6 +25,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, ExprsAttr, ParametersAttr
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import var

@@ -17,10 +17,11 @@ suit that (`contraction_plan.py`), else packed before the tasks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, var
 from tensorscript.dialects.te.ops import (

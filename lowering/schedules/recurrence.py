@@ -6,8 +6,7 @@ Only integers and truth values: their results do not depend on the order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, select, unary
 from tensorscript.dialects.tg.ops import identity
 

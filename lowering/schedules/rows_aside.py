@@ -14,8 +14,7 @@ of three passes over such rows only the first one, which copies, has to ask for 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.walks import walk_ops

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, conjuncts, const, sub, var
 from tensorscript.dialects.te.ops import StoreOp
 from tensorscript.dialects.te.polynomial import combine, polynomial

@@ -17,11 +17,11 @@ an associative operator (`linear_recurrence.py`), the loop is not recognised.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, const, var
 from tensorscript.dialects.te.lists import BindOp
 from tensorscript.dialects.te.ops import (

@@ -24,11 +24,10 @@ programming, Hillis and Steele (see `ScanOp`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import bool_
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, load, var
 from tensorscript.dialects.te.ops import (

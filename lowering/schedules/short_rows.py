@@ -16,11 +16,11 @@ what there is one of in a row (its logarithm, its root) is computed alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp

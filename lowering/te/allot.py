@@ -24,10 +24,10 @@ it. So no row is touched by two threads, whatever the places are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.ir import Block
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.expr import Expr, add, binary, var
 from tensorscript.dialects.te.ops import (

@@ -6,11 +6,12 @@ Counted before loops are scheduled, so that padding and second copies are no wor
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, FuncOp, UpdateOp
 

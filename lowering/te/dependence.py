@@ -8,11 +8,11 @@ counts as a conflict.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, add, const, mul, sub, var
 from tensorscript.dialects.te.ops import (

@@ -6,11 +6,11 @@ A list that is used after it was freed, or that a program leaves behind, is an e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.records import dataclass
 from tensorscript.base.text import float_digits, float_in, place_of, write_text
 from tensorscript.dialects.te.lists import ELEMENTS, NESTED, RUNTIME, layout
 

@@ -30,10 +30,9 @@ group of their own. The sums are reassociated, which te allows in reductions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp, UpdateOp

@@ -19,10 +19,11 @@ and little is computed, it is the results that are transposed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp

@@ -19,10 +19,10 @@ symbolic size, or inside a parallel loop (each thread has its own), stays unplan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, ExprAttr
 from tensorscript.dialects.te.expr import const
 from tensorscript.dialects.te.lists import GiveOp

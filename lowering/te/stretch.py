@@ -32,11 +32,11 @@ Rows that are left over have a sum of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import float32, float64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, call, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp

@@ -23,11 +23,10 @@ what the search compares with, `tensorscript.dialects.te.extremes`; integers are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int32, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import (
     Expr,

@@ -15,12 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
 from tensorscript.base.dtypes import float32, float64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.rewriting import loads, substitute
 from tensorscript.dialects.tg.ops import ComputeOp, ContractOp, ReductionOp

@@ -6,7 +6,7 @@ bfloat16 tensors are arrays of uint16 bits outside and float32 inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import InternalError, ScriptError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import TensorType

@@ -18,10 +18,11 @@ never wait for a later one: one pass, linear.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import ExprsAttr
 from tensorscript.dialects.te.expr import Expr, const, mul, var
 from tensorscript.dialects.tg.lists import SizeOp

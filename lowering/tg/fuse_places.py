@@ -14,11 +14,10 @@ nobody's: results are memory that the program gives or keeps only after its last
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation, SSAValue
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.rewriting import loads, substitute
 from tensorscript.dialects.tg.ops import (

@@ -19,13 +19,14 @@ Convolutions that mix many channels are such products as well; around the image 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import DType, float32, int8, int32, uint8
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, cast, const, load, mul, node, select, var
 from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk

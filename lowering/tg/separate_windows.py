@@ -14,8 +14,7 @@ another order, where that is allowed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, all_of, conjuncts, load, select, var
 from tensorscript.dialects.te.rewriting import loads, replaced, substitute, walk
 from tensorscript.dialects.tg.ops import FuncOp, ReduceOp, identity

@@ -18,11 +18,12 @@ A loop's kernels are those of a batch of one, and take the threads as these do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, load, node, var
 from tensorscript.dialects.te.rewriting import transform, walk
 from tensorscript.dialects.tg.ops import (

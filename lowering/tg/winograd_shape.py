@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import float32
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.te.ranges import Interval
 from tensorscript.dialects.te.rewriting import substitute

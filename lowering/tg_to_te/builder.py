@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
 from tensorscript.dialects.te.expr import Expr, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp

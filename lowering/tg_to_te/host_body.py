@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import DType, int64
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, var
 from tensorscript.dialects.te.lists import BindOp, InvokeOp, layout

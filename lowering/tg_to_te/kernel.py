@@ -17,10 +17,10 @@ one outer iteration (`stack`). A result that is both read by later stages and le
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, Operation
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Scalar
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp

@@ -12,10 +12,10 @@ search among n ancestors takes some log n steps (Myers, "An applicative random-a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.tg.ops import IfOp, KernelOp, LoopOp, ScatterOp
 
 from .kernel import scatter_base

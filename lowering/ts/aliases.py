@@ -8,10 +8,9 @@ way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation, SSAValue, Use
 
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Alias, Schema, schema
 from tensorscript.dialects.ts import ops as ts
 

@@ -10,12 +10,12 @@ only if nobody writes it. Operators are evaluated by who calls the pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.base.errors import TensorScriptError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import DictLiteral, ListLiteral, TensorLiteral
 from tensorscript.dialects.ts.types import (

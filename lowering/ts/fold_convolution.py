@@ -16,7 +16,6 @@ dimension 1 where a batch norm follows: its input is a matrix.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Flag, auto
 
 import numpy as np
@@ -25,6 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import TENSOR

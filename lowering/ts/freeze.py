@@ -11,11 +11,12 @@ it, may write its memory, or if its object goes where it cannot be followed (a c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import (
     DictLiteral,

@@ -10,12 +10,12 @@ the function.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import (
     BOOL,

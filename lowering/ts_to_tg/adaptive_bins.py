@@ -5,8 +5,7 @@ Output `o` of a dimension covers [o * size // outputs, ceil((o + 1) * size / out
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder

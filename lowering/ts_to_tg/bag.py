@@ -13,10 +13,10 @@ Bags of one length, the rows of indices of two dimensions, are a plain reduction
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tensorscript.base.bags import MAX, MEAN, SUM, knows_owners
 from tensorscript.base.dtypes import DType, bool_, int32, int64, promote_types
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select, var
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.tg.ops import ComputeOp

@@ -9,9 +9,9 @@ powers of 2, so that nothing is rounded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Attribute, SSAValue
 
 from tensorscript.base.dtypes import DType, int64, real_dtype
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.tg.lists import element_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor

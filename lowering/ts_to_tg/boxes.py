@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.types import tensor

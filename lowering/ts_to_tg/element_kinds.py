@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.tg.lists import list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType

@@ -8,9 +8,9 @@ first, and an eigenvalue that is real has a real vector.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import bool_, complex_dtype, float64, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .balance import Balanced, balanced

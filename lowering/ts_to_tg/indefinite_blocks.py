@@ -4,9 +4,9 @@ it divides by (see `indefinite.py`)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 
 from .complex_tensors import AnyTensor

@@ -7,10 +7,11 @@ options travel side by side.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import SSAValue
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, select
 
 from .apart import is_lasting, slot_of

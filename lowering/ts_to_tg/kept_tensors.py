@@ -9,9 +9,9 @@ attribute keeps the same memory: a later write to one would have to show in the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tensorscript.base.errors import NotCompilable
+from tensorscript.base.records import dataclass
 
 from .boundary import Boundary
 from .element_kinds import (

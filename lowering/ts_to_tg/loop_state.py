@@ -7,12 +7,13 @@ changes is carried in the next.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Block, SSAValue
 
 from tensorscript.base.dtypes import int64
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 

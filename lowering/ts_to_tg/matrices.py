@@ -7,9 +7,8 @@ operation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tensorscript.base.dtypes import DType, complex128, float64, int64, real_dtype
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 
 from .builder import Builder

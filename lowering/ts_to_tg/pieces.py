@@ -7,9 +7,9 @@ Else they are a run-time list, which holds copies. Known numbers of pieces are r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, select
 from tensorscript.dialects.ts.ops import ListUnpackOp
 

@@ -6,7 +6,6 @@ A table has rows without side effects; `op_`, `out=` and `op_copy` are made of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from tensorscript.base.composites import COMPOSITES
@@ -16,6 +15,7 @@ from tensorscript.base.given import missing_tensor
 from tensorscript.base.operand_dtypes import demand_of, dim_place, is_last_dim, number_place
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
 from tensorscript.base.overlap import may_repeat
+from tensorscript.base.records import dataclass
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 from tensorscript.base.twins import MADE_OF, counterparts, is_result, maker_of
 from tensorscript.dialects.te.expr import Expr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tensorscript.base.records import dataclass
 
 from .specs import ArgumentSpec, OutputTree
 

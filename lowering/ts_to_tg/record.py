@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Block, Operation, SSAValue
+
+from tensorscript.base.records import dataclass
 
 from .specs import OutputTree
 from .values import Grown

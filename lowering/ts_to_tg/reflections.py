@@ -8,9 +8,9 @@ Computations, 5.1 and 5.2). Of complex numbers the diagonal of R is real.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import float64, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder

@@ -9,9 +9,9 @@ is under way, which ends above eigenvalues that are found (Golub and Van Loan, M
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder

@@ -7,12 +7,12 @@ Of attributes that share memory with one that the program changes, only one is a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from tensorscript.base.errors import NotCompilable
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import QuantizedLiteral, TensorLiteral
 
 from .builder import Builder

@@ -8,9 +8,9 @@ do not move, are those of LAPACK's lahqr.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import float64, int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from . import complex_numbers as numbers

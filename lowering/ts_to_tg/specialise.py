@@ -14,13 +14,14 @@ Assumptions the caller guards: dtype, rank and sizes of each tensor argument; a 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 
 from tensorscript.base.dtypes import DType, float64, int64
 from tensorscript.base.errors import NotCompilable
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 

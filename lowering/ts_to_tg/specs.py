@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import EnumRef
 
 from .values import ObjectValue

@@ -8,10 +8,11 @@ elements a list has, the keys of a dict, strings, enums and None are part of the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.base.errors import NotCompilable
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.ts.constants import QuantizedLiteral, SparseLiteral, TensorLiteral
 
 from .boundary import Boundary, whole

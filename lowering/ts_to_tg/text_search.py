@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.records import dataclass
 from tensorscript.base.text import NO_PIECE
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 from tensorscript.dialects.tg.types import ScalarType

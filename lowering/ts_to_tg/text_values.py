@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const
 from tensorscript.dialects.tg.types import ListType
 

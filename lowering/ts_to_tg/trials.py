@@ -7,10 +7,10 @@ one, or left. Errors leave trials at any place, so all that were left are droppe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Block
 
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.walks import walk_ops
 
 from .builder import Builder

@@ -16,12 +16,13 @@ copy of the heap and its effects compared:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
 from tensorscript.base.dtypes import DType, complex_dtype
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr
 
 Value = Any

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+
+from tensorscript.base.importing import imported
 
 from .builder import Builder, Value, round_to_f32
 from .coefficients import ASIN, ATAN
@@ -50,6 +51,7 @@ def acos(b: Builder, x: Value) -> Value:
 
 def _turns(dtype: str, quarter: int) -> tuple[float, float]:
     """quarter pi / 4 in two parts."""
+    Fraction = imported("fractions").Fraction
     whole = Fraction(_PI[dtype]) * quarter / 4
     top = round_to_f32(float(whole)) if dtype == "f32" else float(whole)
     return top, float(whole - Fraction(top)) + _PI_LOW[dtype] * quarter / 4

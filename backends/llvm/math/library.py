@@ -10,11 +10,11 @@ taking a root of two from a table in a register, which replaces half of the poly
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tensorscript.backends.target import Target
 from tensorscript.base.errors import InternalError
+from tensorscript.base.records import dataclass
 
 from . import exponential, hyperbolic, inverse, logarithm, power, rounding, trigonometric
 from .builder import Builder, Value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tensorscript.base.records import dataclass
 
 from .errors import MemoryFault, RaceError, UninitializedRead
 from .machine import Lanes, Machine

@@ -8,9 +8,10 @@ signed types.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+
+from tensorscript.base.records import dataclass
 
 from .instructions.alu import Refusal
 from .machine import Machine, Selection

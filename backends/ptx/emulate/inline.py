@@ -6,7 +6,9 @@ memory: a store to one before the call is a load of it inside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from tensorscript.base.records import dataclass
 
 from .errors import LaunchError, UnsupportedInstruction
 from .syntax import (

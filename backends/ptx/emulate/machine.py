@@ -7,11 +7,12 @@ one over some lanes copies first. So `mov` may share its source's array.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
+
+from tensorscript.base.records import dataclass
 
 from .errors import EmulationError
 from .memory import GlobalMemory, Region

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tensorscript.base.records import dataclass
 
 from .errors import LaunchError
 from .races import Shadow

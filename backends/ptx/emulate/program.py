@@ -8,7 +8,9 @@ a segment of their own).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tensorscript.base.records import dataclass
 
 from .binder import Binder, Place, Source
 from .errors import UnsupportedInstruction

@@ -12,10 +12,10 @@ two accesses here; in particular a flag passed between blocks through memory doe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from tensorscript.base.records import dataclass
 
 Ints = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]

@@ -6,7 +6,9 @@ space for registers and one for variables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tensorscript.base.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

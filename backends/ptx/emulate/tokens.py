@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from tensorscript.base.records import dataclass
 
 from .errors import PtxSyntaxError
 

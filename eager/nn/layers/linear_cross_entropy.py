@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType, bfloat16, float16, float32, float64
 from tensorscript.base.errors import OperatorError, ValueRangeError
+from tensorscript.base.records import dataclass
 
 from ...tensor import Tensor
 from .. import functional as F

@@ -7,7 +7,8 @@ of the results, and the function between. A modifier without a meaning here is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from tensorscript.base.records import dataclass
 
 from ..types import Array
 

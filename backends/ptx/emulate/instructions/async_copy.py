@@ -7,10 +7,10 @@ uninitialised memory here. For the race detector the destination is written at b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from tensorscript.base.records import dataclass
 
 from ..access import Reach, check_race, mark_written, reach
 from ..binder import Binder

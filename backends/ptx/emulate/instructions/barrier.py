@@ -5,9 +5,9 @@ The waiting itself is the scheduler's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from tensorscript.base.records import dataclass
 
 from ..binder import Binder, Source, flatten
 from ..machine import Machine, Step

@@ -8,9 +8,10 @@ are computed in doubles and rounded: more exact than any device, within the erro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+
+from tensorscript.base.records import dataclass
 
 from ..rounding import (
     add_odd,

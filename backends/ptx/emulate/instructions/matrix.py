@@ -8,9 +8,9 @@ Products are exact and summed in doubles; a device sums in an order and width of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from tensorscript.base.records import dataclass
 
 from ..access import check_race, check_written, reach
 from ..binder import Binder, elements
