@@ -77,7 +77,7 @@ def replace_loads(e: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
 
 
 def walk(e: Expr) -> Iterable[Expr]:
-    """Each distinct node once, operands after their users."""
+    """Each distinct node once, after one of its users at least."""
     seen = {e}
     stack = [e]
     while stack:

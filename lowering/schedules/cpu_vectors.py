@@ -18,7 +18,7 @@ from ..te import search
 from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.temporaries import temporaries
 from .scattered import load_apart
-from .work import calls, grain_of, weight_of
+from .work import calls, depth_of, grain_of, weight_of
 
 if TYPE_CHECKING:  # kernels that few programs have
     from .attention_tile import AttentionBlocking
@@ -65,6 +65,8 @@ class CPUParameters:
     blocking: Blocking | ConvolutionBlocking | AttentionBlocking | None = None
 
 
+HEAVIEST_CHAIN = 400
+"""Operations that are written out for several vectors, at most: each takes a while to compile."""
 LONGEST_CHAIN = 32
 """Additions in a row to one accumulator of a long sum."""
 
@@ -84,6 +86,18 @@ def lanes_of(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameter
         registers = 1
     registers = parameters.registers or registers
     return registers * parameters.vector_bytes // _widest(op, buffers)
+
+
+def map_lanes(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
+    """Elements per vector loop of one without reductions. What waits for each other in it is done
+    for several vectors meanwhile, where there are 32 registers of whole vectors."""
+    lanes = lanes_of(loop, buffers, parameters)
+    if parameters.registers is not None or parameters.vector_bytes < 64:
+        return lanes
+    weight = weight_of(loop)
+    if weight <= 120 or (weight <= HEAVIEST_CHAIN and weight <= 2 * depth_of(loop)):
+        return max(lanes, 4 * parameters.vector_bytes // _widest(loop, buffers))
+    return lanes
 
 
 def shrunk(lanes: int, extent: Expr) -> int:
@@ -130,7 +144,8 @@ def vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParameter
     if temporaries(loop):
         scheduler.do("name_temporaries", loop.var)
     buffers = scheduler.nest.buffers
-    lanes = shrunk(lanes_of(loop, buffers, parameters), loop.extent)
+    wanted = lanes_of if loop.is_reduction else map_lanes
+    lanes = shrunk(wanted(loop, buffers, parameters), loop.extent)
     if search.first_place(loop) is not None and (known(loop.extent) or lanes) >= lanes:
         scheduler.do("search", loop.var, lanes)
     elif loop.is_reduction and any(isinstance(op, UpdateOp) for op in loop.block.ops):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.expr import Expr, const
-from tensorscript.dialects.te.ops import ForOp
+from tensorscript.dialects.te.ops import ForOp, LetOp
 from tensorscript.dialects.te.rewriting import substitute, transform, walk
 
 from ..te.affine import expressions, known
@@ -24,6 +26,32 @@ def weight_of(op: Operation) -> int:
         for e in expressions(inner):
             total += sum(MATH_WEIGHT if n.is_costly else 1 for n in walk(e))
     return max(1, total)
+
+
+def depth_of(op: Operation) -> int:
+    """Those of them that wait for each other, the longest chain."""
+    names: dict[str, int] = {}
+    deepest = 0
+    for inner in op.walk():
+        for e in expressions(inner):
+            depth = _depth(e, names)
+            deepest = max(deepest, depth)
+            if isinstance(inner, LetOp):
+                names[inner.var] = depth
+    return deepest
+
+
+def _depth(e: Expr, names: Mapping[str, int]) -> int:
+    depths: dict[Expr, int] = {}
+    stack = [e]
+    while stack:
+        n = stack[-1]
+        if waiting := [a for a in n.args if a not in depths]:
+            stack += waiting
+            continue
+        own = names.get(str(n.value), 0) if n.op == "var" else MATH_WEIGHT if n.is_costly else 1
+        depths[stack.pop()] = own + max((depths[a] for a in n.args), default=0)
+    return depths[e]
 
 
 def calls(op: Operation) -> bool:
