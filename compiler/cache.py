@@ -89,12 +89,17 @@ def default_directory() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "tensorscript"
 
 
+MANY = 256
+"""Entries of a size that a full cache holds: a larger one may pass the limit by itself."""
+
+
 class DiskCache:
     """A directory of compiled kernels.
 
     Args:
         directory: made (mode 0700) at the first write.
-        limit: bytes that all entries together may take; one may take half of it.
+        limit: bytes that all entries together may take, but for a few small ones; one may take half
+            of it.
     """
 
     def __init__(self, directory: Path | None = None, limit: int = 2 << 30) -> None:
@@ -150,12 +155,16 @@ class DiskCache:
                 return False
         except OSError:
             return False
-        self._account(size)
+        self._account(key, size)
         return True
 
-    def _account(self, size: int) -> None:
-        """Trim when the sum of what we saw and wrote passes the limit."""
+    def _account(self, key: str, size: int) -> None:
+        """Trim when the sum of what we saw and wrote passes the limit. To look through thousands of
+        entries takes longer than to compile one: the first entry does whose key begins with 0, of
+        16 digits, or which is large."""
         if self._written is None:
+            if not key.startswith("0") and size < self.limit // MANY:
+                return
             self._written = sum(found[1] for found in self._entries())
         else:
             self._written += size

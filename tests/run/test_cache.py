@@ -108,6 +108,24 @@ def test_arrays_come_back_aligned(tmp_path: Path) -> None:
         np.testing.assert_array_equal(got, wanted)
 
 
+def test_some_keys_look_through_the_folder(tmp_path: Path) -> None:
+    """A process that writes little does not, at first: there may be thousands of entries."""
+    for number in range(40):
+        DiskCache(tmp_path, limit=100_000).store(f"{number % 15 + 1:x}{number}", bytes(200))
+    assert len(list(tmp_path.glob("*.tsk"))) == 40
+    cache = DiskCache(tmp_path, limit=10_000)  # of which 200 bytes are a large part
+    assert cache.store("f", bytes(200))
+    assert len(list(tmp_path.glob("*.tsk"))) < 35
+    for number in range(40):
+        DiskCache(tmp_path, limit=100_000).store(f"a{number}", bytes(200))
+    cache = DiskCache(tmp_path, limit=100_000)
+    cache.limit = 10_000 * 256  # nothing is large
+    assert cache.store("0", bytes(200))
+    cache.limit = 10_000
+    assert cache.store("b", bytes(200))  # from then on it counts
+    assert len(list(tmp_path.glob("*.tsk"))) < 35
+
+
 def test_an_entry_beyond_half_of_the_limit_is_not_written(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, limit=5000)
     assert not cache.store("k", b"", {}, [np.zeros(1000, np.float32)])

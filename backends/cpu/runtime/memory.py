@@ -16,10 +16,21 @@ declare void @free(ptr)
 @ts_error_status = LINKAGE global i32 0
 @ts_error_text = LINKAGE global [1024 x i8] zeroinitializer
 
+; The system's memory, or null.
+define LINKAGE ptr @ts_aligned(i64 %size, i64 %alignment) nounwind {
+entry:
+  %slot = alloca ptr
+  store ptr null, ptr %slot
+  %failed = call i32 @posix_memalign(ptr %slot, i64 %alignment, i64 %size)
+  %bad = icmp ne i32 %failed, 0
+  %p = load ptr, ptr %slot
+  %r = select i1 %bad, ptr null, ptr %p
+  ret ptr %r
+}
+
 ; Memory for %size bytes at a multiple of 64, or null.
 define LINKAGE ptr @ts_malloc(i64 %size) nounwind {
 entry:
-  %slot = alloca ptr
   %hook = load atomic ptr, ptr @ts_malloc_hook acquire, align 8
   %own = icmp eq ptr %hook, null
   br i1 %own, label %plain, label %override
@@ -29,12 +40,8 @@ override:
 plain:
   %none = icmp slt i64 %size, 1
   %least = select i1 %none, i64 1, i64 %size
-  store ptr null, ptr %slot
-  %failed = call i32 @posix_memalign(ptr %slot, i64 64, i64 %least)
-  %bad = icmp ne i32 %failed, 0
-  %p = load ptr, ptr %slot
-  %r = select i1 %bad, ptr null, ptr %p
-  ret ptr %r
+  %p = call ptr @ts_aligned(i64 %least, i64 64)
+  ret ptr %p
 }
 
 ; The same in large pages of 2 MiB, which lie together in the caches and are looked up as one; the
@@ -45,23 +52,20 @@ entry:
   %own = icmp eq ptr %hook, null
   br i1 %own, label %plain, label %override
 override:
-  %given = call ptr @ts_malloc(i64 %size)
+  %given = call ptr %hook(i64 %size)
   ret ptr %given
 plain:
-  %slot = alloca ptr
-  store ptr null, ptr %slot
   %up = add i64 %size, 1048576
   %pages = and i64 %up, -2097152
   %beyond = icmp sgt i64 %pages, %size
   %whole = select i1 %beyond, i64 %pages, i64 %size
-  %failed = call i32 @posix_memalign(ptr %slot, i64 2097152, i64 %whole)
-  %bad = icmp ne i32 %failed, 0
-  br i1 %bad, label %refused, label %made
-refused:
-  ret ptr null
+  %p = call ptr @ts_aligned(i64 %whole, i64 2097152)
+  %refused = icmp eq ptr %p, null
+  br i1 %refused, label %done, label %made
 made:
-  %p = load ptr, ptr %slot
   call void @ts_huge_pages(ptr %p, i64 %pages)
+  br label %done
+done:
   ret ptr %p
 }
 
