@@ -6,6 +6,7 @@
 | reduction, rows | collapse, fuse neighbouring inner loops, rows parallel; vectorise each inner
 loop, or the last outer loop if that is the one that walks memory |
 | contraction | blocked product where it pays, else as a reduction |
+| iterated | points as lanes, which a loop inside iterates in registers; vectors parallel |
 | attention | products tiled around a softmax of blocks of keys |
 | scan | lines side by side as lanes, outermost independent loop parallel |
 | scatter | rows copied and updated by one thread where that pays, else the copy parallel |
@@ -61,6 +62,7 @@ _SCHEDULES: dict[str, Callable[[Scheduler, CPUParameters], None]] = {
     "contraction": lambda *given: late_cpu.schedule_contraction(*given),
     "attention": lambda *given: late_cpu.schedule_attention(*given),
     "scan": lambda *given: late_cpu.schedule_scan(*given),
+    "iterated": lambda *given: late_cpu.schedule_iterated(*given),
     "sort": lambda *given: late_cpu.schedule_sort(*given),
     "scatter": lambda *given: late_cpu.schedule_scatter(*given),
 }

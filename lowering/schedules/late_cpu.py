@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from .cpu_kernels import schedule_attention, schedule_contraction
     from .cpu_lines import schedule_scan, schedule_scatter, schedule_sort
     from .cpu_rows import schedule_rows
+    from .iterated_points import schedule_iterated
 
 __all__ = [
     "schedule_attention",
     "schedule_contraction",
     "schedule_host",
+    "schedule_iterated",
     "schedule_rows",
     "schedule_scan",
     "schedule_scatter",
@@ -28,6 +30,7 @@ __all__ = [
 _OWN = "tensorscript.lowering.schedules"
 _HOMES = {
     "schedule_host": f"{_OWN}.cpu_host",
+    "schedule_iterated": f"{_OWN}.iterated_points",
     "schedule_rows": f"{_OWN}.cpu_rows",
     **dict.fromkeys(("schedule_attention", "schedule_contraction"), f"{_OWN}.cpu_kernels"),
     **dict.fromkeys(("schedule_scan", "schedule_scatter", "schedule_sort"), f"{_OWN}.cpu_lines"),

@@ -31,6 +31,7 @@ from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
 
 from .host_loops import lower_loop
+from .iterated import lower_iterated
 from .kernel import scatter_base
 from .lists import lower_list, release, retain
 from .liveness import Order
@@ -263,7 +264,7 @@ class HostBody:
 
     def loop(self, op: Operation) -> list[Operation]:
         assert isinstance(op, tg.LoopOp)
-        return lower_loop(self, op)
+        return lower_iterated(self, op) or lower_loop(self, op)
 
     def point(self, op: Operation) -> list[Operation]:
         """One element of a tensor written: where it lies if nothing else reads the old tensor."""

@@ -59,9 +59,10 @@ class ModuleParts:
     ) -> tuple[str, tuple[str, ...]]:
         """The name of the kernel's te.func (shared by kernels of the same form), its symbols."""
         lowered = lower_kernel(op, strides, updated)
-        return self._register(lowered.func, lowered.symbols)
+        return self.register(lowered.func, lowered.symbols)
 
-    def _register(self, func: FuncOp, symbols: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    def register(self, func: FuncOp, symbols: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """The name that a function of the same form has already, or that this one gets."""
         name = func.sym_name.data
         func.properties["sym_name"] = StringAttr("")
         key = _form(func)
@@ -87,7 +88,7 @@ class ModuleParts:
             *(Scalar(s, int64) for s in symbols),
         ]
         func = FuncOp("copy", parameters, statements, category="pointwise")
-        name, _ = self._register(func, symbols)
+        name, _ = self.register(func, symbols)
         return name, [source.name, target.name, *(var(s) for s in symbols)]
 
 
