@@ -13,7 +13,7 @@ Each point reads of what is carried only what it was itself, so that the loops m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -25,7 +25,7 @@ from tensorscript.dialects.te.expr import Expr, binary, load, var
 from tensorscript.dialects.te.ops import AllocOp, CallOp, ForOp, FuncOp, StoreOp
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
 from tensorscript.dialects.tg import ops as tg
-from tensorscript.dialects.tg.types import TensorType
+from tensorscript.dialects.tg.types import ScalarType, TensorType
 
 from ..te.names import unused
 from .kernel import lower_kernel
@@ -45,6 +45,8 @@ class IterationHost(Protocol):
     scalars: dict[SSAValue, Expr]
     sizes: frozenset[str]
 
+    def let(self, op: Operation) -> list[Operation]: ...
+
     def results(self, values: Sequence[SSAValue]) -> tuple[list[Operation], list[Buffer | str]]: ...
 
 
@@ -56,6 +58,7 @@ class _Body:
         kernel: what computes its tensors.
         inputs: which of the carried tensors, by number of the kernel's argument.
         numbers: scalars made of the loop's counter alone, by number of the kernel's argument.
+        before: what computes scalars that are the same in each iteration.
         following: what each carried tensor becomes: a result of the kernel ("n" and its number), or
             what a carried one was ("s").
     """
@@ -63,6 +66,7 @@ class _Body:
     kernel: tg.KernelOp
     inputs: dict[int, int]
     numbers: dict[int, Expr]
+    before: list[tg.ScalarOp]
     following: tuple[tuple[str, int], ...]
 
 
@@ -78,7 +82,8 @@ def lower_iterated(host: IterationHost, op: tg.LoopOp) -> list[Operation] | None
     if func is None:
         return None
     callee, symbols = host.module.register(func, lowered.symbols)
-    before, places = host.results(op.outputs)
+    before = [statement for o in body.before for statement in host.let(o)]
+    declared, places = host.results(op.outputs)
     arguments: list[str | Expr] = [buffer.name for buffer in firsts]
     for number, value in enumerate(kernel.inputs):
         if number not in body.inputs and number not in body.numbers:
@@ -88,7 +93,7 @@ def lower_iterated(host: IterationHost, op: tg.LoopOp) -> list[Operation] | None
         assert isinstance(place, Buffer)
         arguments.append(place.name)
     trips = binary("max", host.scalars[op.max_trip], 0)
-    return [*before, CallOp(callee, [*arguments, trips, *(var(s) for s in symbols)])]
+    return [*before, *declared, CallOp(callee, [*arguments, trips, *(var(s) for s in symbols)])]
 
 
 def _strides(host: IterationHost, value: SSAValue) -> tuple[Expr, ...] | None:
@@ -112,7 +117,9 @@ def _body(host: IterationHost, op: tg.LoopOp) -> _Body | None:
     if not all(value in names for value in last.values[1:]) or not _alike(host, names):
         return None
     of_turn = _numbers_of(block)
-    inside = {r for o in others for r in o.results} - of_turn.keys()
+    before = _same_in_each(block, of_turn)
+    same = {o.result for o in before}
+    inside = {r for o in others for r in o.results} - of_turn.keys() - same
     if inside.intersection(kernel.inputs):
         return None
     numbered = list(enumerate(kernel.inputs))
@@ -120,6 +127,7 @@ def _body(host: IterationHost, op: tg.LoopOp) -> _Body | None:
         kernel,
         {number: carried.index(value) for number, value in numbered if value in carried},
         {number: of_turn[value] for number, value in numbered if value in of_turn},
+        before,
         tuple(names[value] for value in last.values[1:]),
     )
 
@@ -149,6 +157,23 @@ def _numbers_of(block: Block) -> dict[SSAValue, Expr]:
             values = {f"a{n}": found[v] for n, v in enumerate(op.inputs)}
             found[op.result] = substitute(op.expr, values)
     return found
+
+
+def _same_in_each(block: Block, of_turn: Container[SSAValue]) -> list[tg.ScalarOp]:
+    """Those that are made of scalars from outside of the loop's body."""
+    found: list[tg.ScalarOp] = []
+    for op in block.ops:
+        if isinstance(op, tg.ScalarOp) and op.result not in of_turn:
+            made = {o.result for o in found}
+            if all(_is_outside(v, block) or v in made for v in op.inputs):
+                found.append(op)
+    return found
+
+
+def _is_outside(value: SSAValue, block: Block) -> bool:
+    owner = value.owner
+    home = owner if isinstance(owner, Block) else owner.parent
+    return home is not block and isinstance(value.type, ScalarType)
 
 
 def _interchanged(func: FuncOp, body: _Body, firsts: Sequence[Buffer]) -> FuncOp | None:

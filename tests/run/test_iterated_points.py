@@ -153,6 +153,18 @@ def test_arguments_may_lie_in_any_order() -> None:
     assert is_iterated(compare(with_row, [numbers(65, 4).T, numbers(65, seed=3), 9]))
 
 
+def with_numbers(x: Tensor, a: float, n: int) -> Tensor:
+    for k in range(n):
+        x = x * (a * 0.5 - 1) + (k * k) / 7
+    return x
+
+
+def test_numbers_of_the_turn_and_of_all_turns() -> None:
+    for a, n in ((0.7, 36), (1.5, 5), (0.0, 0)):
+        compiled = compare(with_numbers, [numbers(9, 5), a, n])
+        assert is_iterated(compiled)
+
+
 def moved(x: Tensor) -> Tensor:
     for _ in range(40):
         x = x * 0.5 + x.flip(0) * 0.25
