@@ -182,7 +182,7 @@ class _Loop:
         trip = host.scalars[self.op.max_trip]
         if not trip.is_int(FOREVER):
             parts.append(var(self.counter) < trip)
-        if not all(_holds(host.scalars[v]) for v in (self.op.condition, self.last.values[0])):
+        if not all(holds(host.scalars[v]) for v in (self.op.condition, self.last.values[0])):
             parts.append(var(self.going, bool_))
         return all_of(parts)
 
@@ -192,7 +192,7 @@ class _Loop:
         reads: list[Operation] = []
         proceed = host.scalars[self.last.values[0]]
         writes: list[Operation] = []
-        if not _holds(proceed):
+        if not holds(proceed):
             writes.append(AssignOp(self.going, proceed))
         for value, place in zip(self.last.values[1:], self.places, strict=True):
             if isinstance(place, str):
@@ -220,6 +220,6 @@ def _bytes(buffer: Buffer) -> int:
     return prod(sizes) * buffer.dtype.itemsize
 
 
-def _holds(condition: Expr) -> bool:
+def holds(condition: Expr) -> bool:
     """A condition that is known to be true."""
     return bool(condition.is_const and condition.value)

@@ -28,13 +28,12 @@ from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType, TensorType
 
 from ..te.names import unused
+from .host_loops import FOREVER, holds
 from .kernel import lower_kernel
 from .module_parts import ModuleParts
 
-FOREVER = 2**63 - 1
-"""TorchScript's trip count of a while loop."""
-_COUNTER = "turn"
-"""What bodies call the number of the iteration, from 0."""
+_COUNTER = "r0"
+"""What bodies call the number of the iteration, from 0; no size is called so."""
 
 
 class IterationHost(Protocol):
@@ -135,11 +134,9 @@ def _body(host: IterationHost, op: tg.LoopOp) -> _Body | None:
 def _counts(host: IterationHost, op: tg.LoopOp, last: tg.YieldOp) -> bool:
     """Nothing but a number says how often it runs."""
     proceed = last.values[0].owner
-    goes_on = isinstance(proceed, tg.ScalarOp) and proceed.expr.is_const and proceed.expr.value
-    first = host.scalars[op.condition]
-    return bool(
-        goes_on and first.is_const and first.value and not host.scalars[op.max_trip].is_int(FOREVER)
-    )
+    goes_on = isinstance(proceed, tg.ScalarOp) and holds(proceed.expr)
+    first, trips = host.scalars[op.condition], host.scalars[op.max_trip]
+    return goes_on and holds(first) and not trips.is_int(FOREVER)
 
 
 def _alike(host: IterationHost, values: Iterable[SSAValue]) -> bool:

@@ -165,6 +165,20 @@ def test_numbers_of_the_turn_and_of_all_turns() -> None:
         assert is_iterated(compiled)
 
 
+def by_size(x: Tensor, n: int) -> Tensor:
+    for k in range(n):
+        x = x * 0.5 + (k + 1) * x.size(0)
+    return x
+
+
+def test_a_size_may_be_called_as_the_turn() -> None:
+    for name in ("turn", "turns", "s0", "n0"):
+        kinds = (ts.TensorSpec((name, 3), ts.float32), 3)
+        compiled = ts.compile(by_size, kinds, fallback="error")
+        x = numbers(4, 3)
+        np.testing.assert_allclose(compiled(x, 6), by_size(ts.from_numpy(x), 6).numpy(), 1e-6)
+
+
 def moved(x: Tensor) -> Tensor:
     for _ in range(40):
         x = x * 0.5 + x.flip(0) * 0.25
