@@ -34,6 +34,7 @@ from .places import narrow_places, track_places
 from .rows import fuse_rows, hoist_numbers
 from .rows_ahead import look_ahead
 from .rows_aside import copy_aside, rows_aside
+from .rows_fetched import fetch_rows
 from .short_rows import rows_as_lanes, short_rows, worth_turning
 
 
@@ -87,6 +88,8 @@ def schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
         elif not loops or not _by_columns(scheduler, loops[-1], parameters):
             around = look_ahead(scheduler, loops[-1], parameters) if loops else None
             _schedule_row(scheduler, around.block if around else row, parameters)
+            if around is not None:
+                fetch_rows(scheduler, around, parameters)
     for loop in loops_in(func.block):
         if loop.kind.data == "serial" and not loop.is_reduction:
             make_parallel(scheduler, loop, parameters)
@@ -112,6 +115,7 @@ def _aside(scheduler: Scheduler, loops: list[ForOp], parameters: CPUParameters) 
         return False
     row = copy_aside(scheduler, loops[-1], found, parameters)
     _schedule_row(scheduler, row.block, parameters)
+    fetch_rows(scheduler, row, parameters)
     collapse_all(scheduler, scheduler.func.block)
     return True
 

@@ -65,6 +65,8 @@ class CPUParameters:
     blocking: Blocking | ConvolutionBlocking | AttentionBlocking | None = None
 
 
+LIGHT, HEAVY = 40, 120
+"""Operations up to which a body works on four vectors at a time, and on two."""
 HEAVIEST_CHAIN = 400
 """Operations that are written out for several vectors, at most: each takes a while to compile."""
 LONGEST_CHAIN = 32
@@ -80,24 +82,27 @@ def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
 def lanes_of(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
     """Elements per vector loop: several registers when the body is small. A math function takes
     most of the 16 registers that there are without AVX-512."""
-    weight = weight_of(op)
-    registers = 4 if weight <= 40 else 2 if weight <= 120 else 1
-    if parameters.vector_bytes < 64 and calls(op):
-        registers = 1
-    registers = parameters.registers or registers
+    registers = _registers_of(op, weight_of(op), parameters)
     return registers * parameters.vector_bytes // _widest(op, buffers)
 
 
 def map_lanes(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
     """Elements per vector loop of one without reductions. What waits for each other in it is done
     for several vectors meanwhile, where there are 32 registers of whole vectors."""
-    lanes = lanes_of(loop, buffers, parameters)
-    if parameters.registers is not None or parameters.vector_bytes < 64:
-        return lanes
     weight = weight_of(loop)
-    if weight <= 120 or (weight <= HEAVIEST_CHAIN and weight <= 2 * depth_of(loop)):
-        return max(lanes, 4 * parameters.vector_bytes // _widest(loop, buffers))
-    return lanes
+    registers = _registers_of(loop, weight, parameters)
+    if parameters.registers is None and parameters.vector_bytes >= 64:
+        waits = HEAVY < weight <= HEAVIEST_CHAIN and weight <= 2 * depth_of(loop)
+        registers = 4 if weight <= HEAVY or waits else registers
+    return registers * parameters.vector_bytes // _widest(loop, buffers)
+
+
+def _registers_of(op: Operation, weight: int, parameters: CPUParameters) -> int:
+    if parameters.registers is not None:
+        return parameters.registers
+    if parameters.vector_bytes < 64 and calls(op):
+        return 1
+    return 4 if weight <= LIGHT else 2 if weight <= HEAVY else 1
 
 
 def shrunk(lanes: int, extent: Expr) -> int:

@@ -36,6 +36,7 @@ STEPS: dict[str, Drawn] = {
     "vectorize_outer": lambda r, i, j, b: (i, 8),
     "slice_head": lambda r, i, j, b: (i, 2),
     "slice_tail": lambda r, i, j, b: (i, 2),
+    "prefetch": lambda r, i, j, b: (i, b, r.choice([1, 64, 2048])),
     "cache": lambda r, i, j, b: (b, i, "stack"),
     "compute_at": lambda r, i, j, b: (b, i),
     "inline": lambda r, i, j, b: (b,),

@@ -1,0 +1,73 @@
+"""Rows that several passes go over, or one that computes: later ones are asked for meanwhile.
+
+```
+for i in 0 .. 8192 {                      for i in 0 .. 8192 {
+  t[] = sum of x[i, ..]                     t[] = sum of x[i, ..]
+  for j { y[i, j] = x[i, j] / t[] } } -->   for j { prefetch x[i + 4, j];  y[i, j] = x[i, j] / t[] } }
+```
+
+While a processor waits for a sum it reads nothing new, and what it fetches by itself ends with the
+page. A single pass that only adds keeps it reading, one that computes powers does not. Where other
+passes follow the powers (softmax), the next row's maximum is looked for beside them (`rows_ahead`),
+which reads early enough.
+"""
+
+from __future__ import annotations
+
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.ops import ForOp
+from tensorscript.dialects.te.schedule import Step
+
+from ..schedule import Scheduler
+from ..te.affine import accesses, coefficient, flat_index, known
+from .cpu_vectors import CPUParameters, is_innermost, loops_in
+from .work import calls
+
+AHEAD = 8 << 10
+"""Bytes: what takes about as long to read as memory does to answer, and a sixth of a first cache."""
+SHORTEST = 512
+"""Bytes of a row."""
+
+
+def fetch_rows(scheduler: Scheduler, row: ForOp, parameters: CPUParameters) -> None:
+    """Have the last pass over a row ask for what later rows are, if that is worth it."""
+    passes = [op for op in loops_in(row.block) if op.kind.data == "serial" and not is_innermost(op)]
+    if not passes:
+        return
+    last = passes[-1]
+    computes = [calls(op) for op in passes]
+    if any(computes) != (len(passes) == 1) or last.extent is not passes[0].extent:
+        return
+    for read in scheduler.func.params:
+        if isinstance(read, Buffer) and read.mode == "in":
+            step, size = _row_of(row, passes, read), read.dtype.itemsize
+            if step * size >= SHORTEST and _bytes_of(read) >= 2 * parameters.first_cache:
+                _fetch(scheduler, last, read, step)
+
+
+def _bytes_of(read: Buffer) -> int:
+    """Of a whole buffer, 0 where only the running program knows."""
+    size = read.dtype.itemsize
+    for extent in read.shape:
+        size *= known(extent) or 0
+    return size
+
+
+def _row_of(row: ForOp, passes: list[ForOp], read: Buffer) -> int:
+    """Elements from one row to the next, 0 where all rows read the same."""
+    steps = (
+        coefficient(flat_index(read, indices), row.var)
+        for op in passes
+        for name, indices in accesses(op)
+        if name == read.name
+    )
+    return max((known(step) or 0 for step in steps if step is not None), default=0)
+
+
+def _fetch(scheduler: Scheduler, last: ForOp, read: Buffer, row: int) -> None:
+    """A whole number of rows ahead where several are."""
+    elements = AHEAD // read.dtype.itemsize
+    distance = elements if row > elements else -(-elements // row) * row
+    step = Step("prefetch", last.var, (read.name, distance))
+    if scheduler.why_not(step) is None:
+        scheduler.apply(step)
