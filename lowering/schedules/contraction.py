@@ -316,29 +316,38 @@ class BlockedProduct(PackedFactors):
         ]
 
     def build(self) -> list[Operation]:
-        tiles = ForOp("iq", self.panels_here(), self.micro_kernel())
         xp = AllocOp(self.xp, "stack")
         task = self.task_storage()
         block: list[Operation] = []
-        sweep: list[Operation] = [tiles]
+        packing: list[Operation] = []
         before: list[Operation] = []
         hoisted: list[Operation] = []
         if self.plan.y == "before":
             (hoisted if self.y_hoisted else before).extend(self.y_for_all())
         elif self.plan.y == "task":
             task.extend(self.y_for_task())
-            sweep = [*self.y_for_tiles(), tiles]
+            packing = self.y_for_tiles()
         if self.plan.x == "before":
             (hoisted if self.x_hoisted else before).extend([xp, self.pack_all_x()])
         elif self.plan.x == "task":
             task.append(xp)
             block.append(self.pack_x())
-        block.append(ForOp("jq", self.column_panels_here, sweep, start=self.first_column_panel))
+        block.append(self._over_panels(packing))
         if not self.single:
             task.append(AllocOp(self.sums, "stack"))
         task.append(ForOp("kb", self.depth_blocks, block))
         before.append(self._tasks(task))
         return [*hoisted, *loops_around(self.p.batch, before)]
+
+    def _over_panels(self, packing: list[Operation]) -> Operation:
+        """All tiles of a task: down each panel of columns, which is packed before, or along each
+        panel of rows."""
+        tiles, start = self.micro_kernel(), self.first_column_panel
+        if self.by_rows:
+            along = ForOp("jq", self.column_panels_here, tiles, start=start)
+            return ForOp("iq", self.panels_here(), [along])
+        down = ForOp("iq", self.panels_here(), tiles)
+        return ForOp("jq", self.column_panels_here, [*packing, down], start=start)
 
     def _tasks(self, task: list[Operation]) -> Operation:
         """The loop over what threads do."""

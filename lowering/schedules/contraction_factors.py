@@ -8,6 +8,7 @@ along memory some steps of the depth at a time, so that what they lie in is read
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from xdsl.ir import Operation
@@ -38,6 +39,11 @@ from .contraction_tile import (
 STRIP = 8
 """Steps of the depth that are packed of each panel of columns in turn: what they lie in is read on
 and on, and a page is not looked up for each line."""
+FAR_RESULTS, NEAR_COLUMNS = 1 << 21, 1 << 20
+"""Bytes of results that leave second caches, also those of two threads, and of columns that stay in
+one."""
+LEAST_ROWS_ALONG = 512
+"""Rows that repay columns which another thread has packed."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
 
@@ -99,7 +105,20 @@ class PackedFactors:
     def _plan(self, whole: bool) -> Plan:
         if not all(known(e) for e in (self.m, self.n, self.k)):
             return Plan(None, 1, "before" if self.x_hoisted else "task", "before")
-        return best_plan(self._sizes(whole))
+        found = best_plan(self._sizes(whole))
+        if not self.by_rows:
+            return found
+        blocks = min(known(self.panels_m) or 1, self.tasks)
+        return replace(found, blocks=blocks, chunks=1, y="before" if found.y == "task" else found.y)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether a task goes along the rows, whose results leave the caches, rather than down
+        panels of columns, all of which stay near: what it writes lies side by side then."""
+        m, n, k = (known(e) or 0 for e in (self.m, self.n, self.k))
+        results, columns = m * n * self.p.target.value.dtype.itemsize, n * k * self.dtype.itemsize
+        near = 0 < columns <= NEAR_COLUMNS and m >= LEAST_ROWS_ALONG
+        return self.single and results >= FAR_RESULTS and near
 
     def _sizes(self, whole: bool) -> Sizes:
         rows, columns, depth = (known(e) or 0 for e in (self.m, self.n, self.k))

@@ -256,3 +256,45 @@ def test_each_panel_of_rows_fetches_its_part_of_the_next_columns(rows: int) -> N
         found.append({eval(step, {**names, "kt": kt}) for kt in range(steps)})
     assert set(range(512, 512 + steps)) <= set().union(*found)
     assert max(map(len, found)) <= 2 * -(-steps // len(found))
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "along"),
+    [
+        (1000, 8, 1000, True),
+        (2048, 128, 1024, True),
+        (512, 16, 512, False),  # the results stay near
+        (128, 8, 8192, False),  # few rows share what another thread has packed
+        (1024, 1024, 1024, False),  # the columns do not stay near
+        (1024, 256, 1024, False),  # the results are added up in two blocks of the depth
+    ],
+)
+def test_results_that_leave_the_caches_are_written_side_by_side(
+    rows: int, depth: int, columns: int, along: bool
+) -> None:
+    def product(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+        return x @ y
+
+    specs = (ts.TensorSpec((rows, depth), ts.float32), ts.TensorSpec((depth, columns), ts.float32))
+    target = "x86_64-unknown-linux-gnu"
+    made = ts.compile(product, specs, target=target, cpu="x86-64-v4", fallback="error")
+    text = made.ir("scheduled")
+    assert (text.index("te.for iq in") < text.index("te.for jq in")) == along
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(1000, 8, 1000), (700, 3, 1030), (513, 130, 1056)])
+def test_results_along_rows(shape: tuple[int, int, int], threads: int) -> None:
+    def product(x: ts.Tensor, y: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+        return (x @ y + b).relu()
+
+    m, k, n = shape
+    numbers = np.random.default_rng(0)
+    x, y, b = (numbers.standard_normal(s).astype("f4") for s in ((m, k), (k, n), (n,)))
+    before = ts.get_num_threads()
+    ts.set_num_threads(threads)
+    try:
+        found = ts.compile(product, (x, y, b), fallback="error")(x, y, b)
+    finally:
+        ts.set_num_threads(before)
+    np.testing.assert_allclose(found, np.maximum(x @ y + b, 0), 0, 2e-5)
