@@ -16,7 +16,7 @@ from .emit_expr import evaluate_scalar
 from .emit_places import whole_vectors
 from .emit_scope import Place, element_count
 from .emit_stmt import OUT_OF_MEMORY, fail_unless
-from .emit_types import ALIGN, memory_type
+from .emit_types import ALIGN, memory_type, vector_of
 
 STACK_LIMIT = 1 << 16
 """Bytes up to which a `stack` buffer of constant size lives in the frame."""
@@ -39,6 +39,8 @@ def emit_alloc(context: Context, op: Operation) -> None:
     again = ""
     if scope in ("reg", "stack", "tile") and size.is_const and _fits(scope, size):
         pointer = frame_buffer(context, buffer)
+        if _is_small(scope, size) and context.vector is None:
+            _clear_padding(context, buffer, pointer)
     elif scope == "arena" and op.offset is not None and context.vector is None:
         offset = evaluate_scalar(context, op.offset, "an offset")
         again = f"getelementptr inbounds i8, ptr {context.arena}, i64 {offset}"
@@ -75,6 +77,20 @@ def frame_buffer(context: Context, buffer: Buffer) -> str:
     total = whole_vectors(max(1, int(context.resolve(element_count(buffer))))) * context.width
     kind = f"[{total} x {memory_type(buffer.dtype)}]"
     return context.code.alloca(f"{kind}, align {ALIGN}", buffer.name)
+
+
+def _clear_padding(context: Context, buffer: Buffer, pointer: str) -> None:
+    """Zeros behind the last element, which lanes that are off compute with: subnormal numbers, say
+    what is left of addresses, would take a hundred times as long."""
+    count = int(context.resolve(element_count(buffer)))
+    padding = whole_vectors(max(1, count)) - count
+    if padding and buffer.dtype.is_floating_point:
+        element = memory_type(buffer.dtype)
+        tail = f"%{context.code.name('tail')}"
+        context.code.at_entry(f"{tail} = getelementptr {element}, ptr {pointer}, i64 {count}")
+        kind = vector_of(element, padding)
+        size = buffer.dtype.itemsize
+        context.code.at_entry(f"store {kind} zeroinitializer, ptr {tail}, align {size}")
 
 
 def _counted(size: Expr) -> Expr:

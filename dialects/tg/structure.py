@@ -190,13 +190,15 @@ class AssertOp(FormattedOp):
 @irdl_op_definition
 class KernelOp(TGOp):
     """What one kernel computes; `category` names the schedule family it was formed for. Its stages
-    share their first `shared` dimensions: they read each other there only at (i0, i1, ...)."""
+    share their first `shared` dimensions: they read each other there only at (i0, i1, ...); and so
+    their last `shared_last` ones, if there are such: all stages are of one rank then."""
 
     name = "tg.kernel"
     inputs = var_operand_def()
     sym_name = prop_def(StringAttr)
     category = prop_def(StringAttr)
     shared = prop_def(IntAttr)
+    shared_last = opt_prop_def(IntAttr)
     outputs = var_result_def()
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove())
@@ -209,6 +211,7 @@ class KernelOp(TGOp):
         inputs: Sequence[SSAValue],
         types: Sequence[Attribute],
         body: Block,
+        shared_last: int = 0,
     ) -> None:
         super().__init__(
             operands=[inputs],
@@ -217,6 +220,7 @@ class KernelOp(TGOp):
                 "sym_name": StringAttr(name),
                 "category": StringAttr(category),
                 "shared": IntAttr(shared),
+                "shared_last": IntAttr(shared_last) if shared_last else None,
             },
             regions=[Region(body)],
         )

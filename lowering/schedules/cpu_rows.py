@@ -48,15 +48,27 @@ def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
     tiny = all(t is not None and t < TINY_REDUCTION for t in trips)
     outer_gathers = inner_gathers = along_outer = 0
     for reduction in (r for r in reductions if is_innermost(r)):
+        ways = [reduction.var, *_long_loops_between(loop, reduction)]
         for name, indices in accesses(reduction):
             position = flat_index(buffers[name], indices)
-            outer, inner = coefficient(position, loop.var), coefficient(position, reduction.var)
+            outer = coefficient(position, loop.var)
             outer_gathers += _gathers(outer)
-            inner_gathers += _gathers(inner)
+            inner_gathers += all(_gathers(coefficient(position, way)) for way in ways)
             along_outer += not _gathers(outer, MOST_STEP) and outer is not const(0)
     if tiny:
         return along_outer > 0 or size is None
     return outer_gathers < inner_gathers
+
+
+def _long_loops_between(loop: ForOp, reduction: ForOp) -> list[str]:
+    """Those around a reduction that lanes could go along as well."""
+    found: list[str] = []
+    above = reduction.parent_op()
+    while isinstance(above, ForOp) and above is not loop:
+        if (known(above.extent) or LANES) >= LANES:
+            found.append(above.var)
+        above = above.parent_op()
+    return found
 
 
 def _gathers(step: Expr | None, most: int = 2) -> bool:
@@ -68,6 +80,8 @@ MOST_STEP = 8
 """Steps that cost shuffles of as many vectors; masked vectors of short rows cost more."""
 
 
+LANES = 8
+"""Iterations that fill a vector."""
 TINY_REDUCTION = 16
 """Reductions shorter than this go along the lanes of the loop around them."""
 MOST_TAPS = 16
@@ -157,7 +171,7 @@ def _fits_lanes(loop: ForOp) -> bool:
 
 def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Lanes along the last outer loop; its short reductions are written out."""
-    lanes = shrunk(lanes_of(loop, scheduler.nest.buffers, parameters), loop.extent)
+    lanes = shrunk(_lanes_across(loop, scheduler.nest.buffers, parameters), loop.extent)
     block = loop.parent
     assert block is not None  # a loop of the function
     if (arguments := stretch_arguments(loop, lanes)) is not None:
@@ -166,6 +180,14 @@ def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters
         beside = set(block.ops)
         scheduler.do("vectorize_outer", loop.var, lanes)
         _write_out_taps(scheduler, [op for op in block.ops if op not in beside])
+
+
+def _lanes_across(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
+    """Those that the heaviest of the loops inside takes: each is vectors of its own."""
+    inside = [op for op in loop.walk() if isinstance(op, ForOp) and is_innermost(op)]
+    return min((lanes_of(op, buffers, parameters) for op in inside), default=0) or lanes_of(
+        loop, buffers, parameters
+    )
 
 
 def _write_out_taps(scheduler: Scheduler, body: Sequence[Operation]) -> None:

@@ -1,9 +1,9 @@
 """Rows that several passes go over, or one that computes: later ones are asked for meanwhile.
 
 ```
-for i in 0 .. 8192 {                      for i in 0 .. 8192 {
-  t[] = sum of x[i, ..]                     t[] = sum of x[i, ..]
-  for j { y[i, j] = x[i, j] / t[] } } -->   for j { prefetch x[i + 4, j];  y[i, j] = x[i, j] / t[] } }
+for i in 0 .. 8192 {                     for i in 0 .. 8192 {
+  t[] = sum of x[i, ..]                    t[] = sum of x[i, ..]
+  for j { y[i, j] = x[i, j] / t[] } } -->  for j { prefetch x[i + 4, j]; y[i, j] = x[i, j] / t[] } }
 ```
 
 While a processor waits for a sum it reads nothing new, and what it fetches by itself ends with the
@@ -24,7 +24,7 @@ from .cpu_vectors import CPUParameters, is_innermost, loops_in
 from .work import calls
 
 AHEAD = 8 << 10
-"""Bytes: what takes about as long to read as memory does to answer, and a sixth of a first cache."""
+"""Bytes: they take as long to read as memory takes to answer, and are a sixth of a first cache."""
 SHORTEST = 512
 """Bytes of a row."""
 

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.ir import Operation
-
 from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, Scalar
 from tensorscript.dialects.te.expr import Expr, load, var

@@ -9,10 +9,13 @@
 ```
 A group has a number of *shared* outer dimensions: all its stages have those sizes first, and read
 each other's results only at (i0, ..., i_{shared-1}, anything). What lies between stages is then a
-row that stays in cache. A product takes epilogues of its own domain, or readers of its parts
-(`product_parts.py`). An op joins the group that made the latest of its operands, or the last group
-where that reads what it reads, by the same rows. So the groups, executed in order of creation,
-never wait for a later one: one pass, linear.
+row that stays in cache. Where a row would not, the last dimensions may be shared, too (a softmax
+of 21 channels of images): what lies between stages is then a line across them.
+
+A product takes epilogues of its own domain, or readers of its parts (`product_parts.py`). An op
+joins the group that made the latest of its operands, or the last group where that reads what it
+reads, by the same rows. So the groups, executed in order of creation, never wait for a later one:
+one pass, linear.
 """
 
 from __future__ import annotations
@@ -46,6 +49,8 @@ from .product_parts import is_cut
 
 ROW_LIMIT = 1 << 16
 """Elements of one row that stages may hand to each other (kept in the second-level cache)."""
+LINE_LIMIT = 1 << 8
+"""Elements of a line across the last dimensions: some vectors of such lines are handed over."""
 LONG_ROW = 256
 """Elements from which on reading a row once more costs more than what two stages lose that short
 rows are turned for."""
@@ -67,8 +72,15 @@ _Alone = ScanOp | SortOp | ScatterOp
 
 @dataclass
 class Group:
-    """Ops that become one kernel. `dims` are the sizes of the first stage's result, `nodes` those
-    of the bodies."""
+    """Ops that become one kernel.
+
+    Attributes:
+        dims: the sizes of the first stage's result.
+        shared: how many first dimensions all stages share.
+        alike: how many last ones they could share.
+        shared_last: how many of these they do.
+        nodes: of the bodies.
+    """
 
     index: int
     ops: list[KernelSource] = field(default_factory=list)
@@ -76,6 +88,8 @@ class Group:
     shared: int = 0
     closed: bool = False
     nodes: int = 0
+    alike: int = 0
+    shared_last: int = 0
 
     @property
     def has_contraction(self) -> bool:
@@ -146,6 +160,37 @@ def _common_prefix(group: Group, op: ComputeOp | ReductionOp) -> int:
     return shared
 
 
+def _common_suffix(group: Group, op: ComputeOp | ReductionOp) -> int:
+    """How many last dimensions `op` can share with the group, 0 where it has another rank."""
+    dims = _dims(op)
+    rank = len(dims)
+    if rank != len(group.dims):
+        return 0
+    found = 0
+    while found < min(group.alike, rank) and dims[rank - 1 - found] is group.dims[rank - 1 - found]:
+        found += 1
+    members = {result for member in group.ops for result in member.results}
+    for number, value in enumerate(op.inputs):
+        for indices in reads_of(op.body.data, number) if value in members else ():
+            agreeing = 0
+            while agreeing < found and indices[rank - 1 - agreeing] is var(
+                f"i{rank - 1 - agreeing}"
+            ):
+                agreeing += 1
+            found = agreeing
+    return found
+
+
+def _lines_fit(group: Group, op: ComputeOp | ReductionOp, shared: int, last: int) -> bool:
+    """What stages hand over at one place of the shared dimensions is a short line."""
+    rank = len(group.dims)
+    if last == 0 or shared + last >= rank:
+        return False
+    lines = [_dims(member)[shared : rank - last] for member in (*group.ops, op)]
+    lines += [m.extents.data for m in (*group.ops, op) if isinstance(m, ReductionOp)]
+    return all(line_.is_const and not _exceeds(line_, LINE_LIMIT) for line_ in map(product, lines))
+
+
 def _rows_fit(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
     """What stages hand over inside one outer iteration stays small."""
     rows = [_dims(member)[shared:] for member in (*group.ops, op)]
@@ -177,8 +222,9 @@ def _has_room(group: Group, op: KernelSource) -> bool:
     return few and not group.closed
 
 
-def _joins(group: Group, op: KernelSource) -> int | None:
-    """The number of shared dimensions if `op` may become a stage of the group, else None."""
+def _joins(group: Group, op: KernelSource) -> tuple[int, int] | None:
+    """The numbers of first and last dimensions shared if `op` may become a stage of the group, else
+    None."""
     if isinstance(op, _Alone | ContractOp) or not _has_room(group, op):
         return None
     shared = _common_prefix(group, op)
@@ -186,19 +232,25 @@ def _joins(group: Group, op: KernelSource) -> int | None:
         # Only an epilogue of the same domain: its tile is still in registers.
         full = len(group.dims)
         whole = shared == full == len(_dims(op)) and isinstance(op, ComputeOp)
-        return shared if whole else None
+        return (shared, 0) if whole else None
     if isinstance(op, ComputeOp) and all(isinstance(m, ComputeOp) for m in group.ops):
         whole = shared == len(group.dims) == len(_dims(op))
-        return shared if whole else None
+        return (shared, 0) if whole else None
+    if not group.shared_last and _joins_rows(group, op, shared):
+        return shared, 0
+    last = _common_suffix(group, op)
+    return (shared, last) if _lines_fit(group, op, shared, last) else None
+
+
+def _joins_rows(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
+    """Whether `op` may become a stage over what the group's first dimensions share."""
     work = [_row(member, 0) for member in (*group.ops, op)]
     if all(w.is_const and not _exceeds(w, SERIAL_LIMIT) for w in work):
-        return shared
+        return True
     single = all(product(_dims(member)).is_int(1) for member in (*group.ops, op))
     if single and _seeks_extreme(group, op):
-        return shared
-    if shared == 0 or not _rows_fit(group, op, shared):
-        return None
-    return shared
+        return True
+    return shared > 0 and _rows_fit(group, op, shared)
 
 
 def _joins_parts(group: Group, op: KernelSource) -> int | None:
@@ -216,6 +268,8 @@ def _siblings(group: Group, op: KernelSource) -> int | None:
     """The number of shared dimensions if `op` may join a group that it reads no result of, for what
     both read: pointwise ops over one domain, or stages over the same rows. Else None."""
     if isinstance(op, _Alone | ContractOp) or group.has_contraction or not _has_room(group, op):
+        return None
+    if group.shared_last:
         return None
     known = {value for member in group.ops for value in member.operands}
     if not any(value in known for value in op.inputs):
@@ -279,7 +333,8 @@ class _Fuser:
 
     def _new_group(self, op: KernelSource) -> Group:
         dims = _dims(op)
-        group = Group(len(self.order), [op], dims, len(dims), isinstance(op, _Alone), _nodes(op))
+        rank, alone = len(dims), isinstance(op, _Alone)
+        group = Group(len(self.order), [op], dims, rank, alone, _nodes(op), rank)
         self.order.append(group)
         return group
 
@@ -301,8 +356,8 @@ class _Fuser:
 
     def _place(self, op: KernelSource, where: int) -> int:
         latest = self.order[where] if where >= 0 else None
-        if isinstance(latest, Group) and (shared := self._shared(latest, op)) is not None:
-            return self._add_to(latest, op, shared)
+        if isinstance(latest, Group) and (both := self._shared(latest, op)) is not None:
+            return self._add_to(latest, op, *both)
         last = self.order[-1] if self.order else None
         if not isinstance(last, Group) or where >= last.index:
             return self._new_group(op).index
@@ -310,13 +365,17 @@ class _Fuser:
             return self._add_to(last, op, shared)
         return self._new_group(op).index
 
-    def _shared(self, group: Group, op: KernelSource) -> int | None:
-        """The number of shared dimensions if `op` may become a stage of the group, else None."""
-        shared = _joins(group, op)
-        return _joins_parts(group, op) if shared is None and self.by_parts else shared
+    def _shared(self, group: Group, op: KernelSource) -> tuple[int, int] | None:
+        """The numbers of first and last dimensions shared if `op` may become a stage of the group,
+        else None."""
+        if (joined := _joins(group, op)) is not None or not self.by_parts:
+            return joined
+        parts = _joins_parts(group, op)
+        return None if parts is None else (parts, 0)
 
-    def _add_to(self, group: Group, op: KernelSource, shared: int) -> int:
-        group.shared = shared
+    def _add_to(self, group: Group, op: KernelSource, shared: int, last: int = 0) -> int:
+        group.alike = 0 if isinstance(op, _Alone) else _common_suffix(group, op)
+        group.shared, group.shared_last = shared, last
         group.ops.append(op)
         group.nodes += _nodes(op)
         return group.index
@@ -345,10 +404,12 @@ def _sizes(op: Operation) -> set[str]:
 
 def make_kernel(group: Group, name: str) -> KernelOp:
     """Move the ops of a group into a kernel, which is still to be put into their block."""
-    return kernel_of(group.ops, name, group.category, group.shared)
+    return kernel_of(group.ops, name, group.category, group.shared, group.shared_last)
 
 
-def kernel_of(ops: Sequence[Operation], name: str, category: str, shared: int = 0) -> KernelOp:
+def kernel_of(
+    ops: Sequence[Operation], name: str, category: str, shared: int = 0, shared_last: int = 0
+) -> KernelOp:
     """Move ops of one block into a kernel, which is still to be put there."""
     inputs: dict[SSAValue, None] = {}
     inside = {result for op in ops for result in op.results}
@@ -370,7 +431,7 @@ def kernel_of(ops: Sequence[Operation], name: str, category: str, shared: int = 
         source.detach_op(member)
         block.add_op(member)
     types = [r.type for r in escaping]
-    kernel = KernelOp(name, category, shared, list(inputs), types, block)
+    kernel = KernelOp(name, category, shared, list(inputs), types, block, shared_last)
     inner = dict(zip(inputs, block.args, strict=True))
     for member in ops:  # by their operands: a weight may have uses in every other kernel
         member.operands = [inner.get(value, value) for value in member.operands]

@@ -18,13 +18,19 @@ from tensorscript.dialects.tg.types import ScalarType, TensorType
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor value lives: a buffer that stores only dimensions `dropped`.. of the value."""
+    """Where a tensor value lives: a buffer that stores all dimensions of the value but the first
+    `dropped` and the last `dropped_last`."""
 
     buffer: Buffer
     dropped: int = 0
+    dropped_last: int = 0
+
+    def own(self, indices: Sequence[Expr]) -> Sequence[Expr]:
+        """Of the value's indices those of the buffer."""
+        return indices[self.dropped : len(indices) - self.dropped_last]
 
     def read(self, indices: Sequence[Expr]) -> Expr:
-        return load(self.buffer.name, indices[self.dropped :], self.buffer.dtype)
+        return load(self.buffer.name, self.own(indices), self.buffer.dtype)
 
 
 class KernelBuilder:
@@ -44,6 +50,7 @@ class KernelBuilder:
         self.updated = updated
         self.strides = strides
         self.shared = kernel.shared.data
+        self.shared_last = 0 if kernel.shared_last is None else kernel.shared_last.data
         self.places: dict[SSAValue, Place] = {}
         self.scalars: dict[SSAValue, Expr] = {}
         self.parameters: list[Parameter] = []
@@ -92,10 +99,15 @@ class KernelBuilder:
         if value in self.places:
             return self.places[value]
         assert isinstance(value.type, TensorType)
-        buffer = Buffer(f"t{number}", value.type.dtype, value.type.shape[self.shared :])
-        place = self.places[value] = Place(buffer, self.shared)
+        shape = [value.type.shape[dim] for dim in self.own_dimensions(value.type.rank)]
+        buffer = Buffer(f"t{number}", value.type.dtype, tuple(shape))
+        place = self.places[value] = Place(buffer, self.shared, self.shared_last)
         self.temporaries.append(buffer)
         return place
+
+    def own_dimensions(self, rank: int) -> range:
+        """Those that a stage goes over by itself."""
+        return range(self.shared, rank - self.shared_last)
 
     def stage(self, op: Operation, number: int) -> list[Operation]:
         """The statements of one stage inside the shared loops."""
@@ -105,10 +117,11 @@ class KernelBuilder:
 
     def _map_or_reduce(self, op: ComputeOp | ReductionOp, number: int) -> list[Operation]:
         place = self.place_result(op.result, number)
-        names = [f"i{d}" if d < self.shared else f"s{number}_i{d}" for d in range(op.type.rank)]
+        own = self.own_dimensions(op.type.rank)
+        names = [f"s{number}_i{d}" if d in own else f"i{d}" for d in range(op.type.rank)]
         indices = [var(n) for n in names]
         variables = {f"i{d}": index for d, index in enumerate(indices)}
-        target = indices[place.dropped :]
+        target = place.own(indices)
         name = place.buffer.name
         if isinstance(op, ComputeOp):
             value = self.expression(op.inputs, op.expr, variables)
@@ -119,10 +132,9 @@ class KernelBuilder:
             variables |= {f"r{d}": var(n) for d, n in enumerate(rnames)}
             value = self.expression(op.inputs, op.body.data, variables)
             combiner = op.combiner.data
+            local = target
             if place.buffer.mode == "out":  # sum up in a local, not in the caller's memory
                 name, local = f"s{number}_sum", []
-            else:
-                local = target
             steps: list[Operation] = [UpdateOp(name, local, combiner, value)]
             for rname, extent in reversed(list(zip(rnames, extents, strict=True))):
                 steps = [ForOp(rname, extent, steps, reduction=True)]
@@ -131,7 +143,7 @@ class KernelBuilder:
                 sum_ = Buffer(name, op.type.dtype, ())
                 out = StoreOp(place.buffer.name, target, load(name, (), op.type.dtype))
                 inner = [AllocOp(sum_, "stack"), *inner, out]
-        for dim in reversed(range(self.shared, op.type.rank)):
+        for dim in reversed(own):
             inner = [ForOp(names[dim], op.type.shape[dim], inner)]
         for statement in inner:
             statement.location = op.location

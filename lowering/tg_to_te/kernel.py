@@ -105,8 +105,9 @@ def lower_kernel(
             made = builder.stage(op, number)
             allocs = [AllocOp(b, "stack") for b in builder.temporaries[before:]]
             statements += [*allocs, *made]
-        dims = _shared_sizes(stages[0], builder.shared)
-        for dim in reversed(range(builder.shared)):
+        dims = _sizes(stages[0])
+        own = builder.own_dimensions(len(dims))
+        for dim in reversed([*range(own.start), *range(own.stop, len(dims))]):
             statements = [ForOp(f"i{dim}", dims[dim], statements)]
             statements[0].location = kernel.location
     symbols = _symbols_of(kernel)
@@ -125,7 +126,7 @@ def scatter_base(kernel: KernelOp) -> int | None:
     return base.index if isinstance(base, BlockArgument) and base.owner is kernel.block else None
 
 
-def _shared_sizes(op: Operation, shared: int) -> tuple[Expr, ...]:
+def _sizes(op: Operation) -> tuple[Expr, ...]:
     found = op.results[0].type
     assert isinstance(found, TensorType)
-    return found.shape[:shared]
+    return found.shape

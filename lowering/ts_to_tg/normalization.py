@@ -15,6 +15,9 @@ from .reduction import combine, moments
 from .sizes import product
 from .values import Tensor, Value
 
+SHORT = 16
+"""Elements of rows that are turned, a row in each lane (`schedules/short_rows.py`)."""
+
 
 def softmax(log: bool = False, safe: bool = False) -> Callable[..., Tensor]:
     """max, exp of the difference, sum, quotient; in float32 for half types.
@@ -33,10 +36,13 @@ def softmax(log: bool = False, safe: bool = False) -> Callable[..., Tensor]:
         shifted = b.pointwise(lambda e, m: e - m, x, top, dtype=wide, compute=wide)
         powers = b.pointwise(lambda e: call("decay", e), shifted)
         total = combine(b, powers, at, True, "add", wide)
-        if log:
+        if log and _are_short(x, at):  # whose numbers are in lanes
             return b.pointwise(
                 lambda e, s: e - call("log", s), shifted, total, dtype=kind, compute=wide
             )
+        if log:  # of each row once
+            logarithm = b.pointwise(lambda s: call("log", s), total, dtype=total.dtype)
+            return b.pointwise(lambda e, s: e - s, shifted, logarithm, dtype=kind, compute=wide)
 
         # One division a row: within a unit in the last place of dividing every element.
         def inverse_of(s: Expr) -> Expr:
@@ -47,6 +53,12 @@ def softmax(log: bool = False, safe: bool = False) -> Callable[..., Tensor]:
         return b.pointwise(lambda e, s: e * s, powers, inverse, dtype=kind, compute=wide)
 
     return row
+
+
+def _are_short(x: Tensor, at: list[int]) -> bool:
+    """Rows that lie along memory, of few elements each."""
+    size = x.shape[-1] if at == [x.rank - 1] else None
+    return size is not None and size.is_const and int(str(size)) <= SHORT
 
 
 def scaled_and_shifted(

@@ -53,7 +53,9 @@ def test_a_row_asks_for_all_lines_of_the_next_one() -> None:
 
 def test_a_part_of_a_line_is_a_line() -> None:
     text = ROWS.replace("f32[8, 96], w", "f64[8, 96], w").replace("x.f32", "x.f64")
-    found = run_steps(text.replace("32", "9").replace("f9", "f32"), (step("prefetch", "r", "x", 1),))
+    found = run_steps(
+        text.replace("32", "9").replace("f9", "f32"), (step("prefetch", "r", "x", 1),)
+    )
     assert [line.split("te.prefetch ")[1] for line in found.splitlines() if "prefetch" in line] == [
         "x.f64[i, r * 9 + 1], cache 1",
         "x.f64[i, r * 9 + 9], cache 1",
@@ -75,8 +77,6 @@ def test_a_part_of_a_line_is_a_line() -> None:
         (("8, 96], w", "8, 960], w"), ("i", "x", 64), "an iteration of i reads 60 lines"),
     ],
 )
-def test_refusals(
-    change: tuple[str, str], arguments: tuple[str, str, int], reason: str
-) -> None:
+def test_refusals(change: tuple[str, str], arguments: tuple[str, str, int], reason: str) -> None:
     with pytest.raises(ScheduleError, match=reason):
         run_steps(ROWS.replace(*change), (step("prefetch", *arguments),))

@@ -54,6 +54,19 @@ CHAIN = function(
 RETURNS_ITS_ARGUMENT = function(f"  tg.return %x, %x : {T}, {T}")
 
 
+def of_channels(images: int, channels: int, pixels: int) -> str:
+    """The mean of channels, subtracted."""
+    t = f'!tg.tensor<"f32[{images}, {channels}, {pixels}]">'
+    v = f'!tg.tensor<"f32[{images}, 1, {pixels}]">'
+    return function(
+        f"""
+  %s = tg.reduce %x "add" <"a0.f32[i0, r0, i2]"> over <"{channels}"> : ({t}) -> {v}
+  %e = tg.pointwise %x, %s <"exp(a0.f32[i0, i1, i2]) / a1.f32[i0, 0, i2]"> : ({t}, {v}) -> {t}
+  tg.return %e : {t}""",
+        f"%x: {t}",
+    )
+
+
 def two_sums(rows: int, columns: int, second: str = "i0, r0") -> str:
     t, v = f'!tg.tensor<"f32[{rows}, {columns}]">', f'!tg.tensor<"f32[{rows}]">'
     size = columns if second == "i0, r0" else rows
@@ -211,6 +224,21 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         two_sums(4, 1000),
         "fuse",
         ['category = "reduction"', '"add"', "tg.yield", 'category = "reduction"', '"max"'],
+    ),
+    "fuse: channels of large images share the pixels": (
+        of_channels(8, 21, 65536),
+        "fuse",
+        ['category = "rows", shared = #builtin.int<1>, shared_last = #builtin.int<1>', "tg.return"],
+    ),
+    "fuse: those of small ones are rows": (
+        of_channels(8, 21, 64),
+        "fuse",
+        ['category = "rows", shared = #builtin.int<1>}', "tg.return"],
+    ),
+    "fuse: too many channels are two kernels": (
+        of_channels(8, 1000, 65536),
+        "fuse",
+        ['category = "reduction"', 'category = "pointwise"', "tg.return"],
     ),
     "fuse: rows and columns have no rows in common": (
         two_sums(1000, 1000, "r0, i0"),
