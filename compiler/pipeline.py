@@ -111,7 +111,7 @@ def _fuse(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     for func in functions(module):
         if on_cpu:
             fuse_tested_places(func)
-        fuse_cpu(func, by_parts=on_cpu)
+        fuse_cpu(func, on_cpu)
     return module
 
 

@@ -28,7 +28,8 @@ from tensorscript.dialects.tg.ops import ComputeOp, ContractOp, FuncOp, Pointwis
 
 from .attention_chain import AttentionChain, match_attention
 from .bodies import compact_operands
-from .fuse_cpu import Group, KernelSource, make_kernel
+from .fuse_cpu import make_kernel
+from .groups import Group, KernelSource
 
 
 def _mapped(c: AttentionChain) -> ComputeOp | ContractOp:

@@ -33,7 +33,8 @@ from tensorscript.dialects.tg.ops import (
 from tensorscript.dialects.walks import walk_ops
 
 from .bodies import operand_number, telling
-from .fuse_cpu import kernel_of, product
+from .fuse_cpu import kernel_of
+from .groups import product
 
 BLOCK_BYTES = 1 << 14
 """Of places that are tested before what is there is read: half of a first cache of 32 KiB, as

@@ -23,8 +23,8 @@ from tensorscript.dialects.te.expr import Expr, binary, const, var
 from tensorscript.dialects.te.ops import AllocOp, AssertOp, ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.tg import ops as tg
 
-from ..tg.fuse_cpu import product
 from ..tg.fuse_places import BLOCK
+from ..tg.groups import product
 from .builder import KernelBuilder, Place
 
 

@@ -108,3 +108,10 @@ def test_lanes_go_along_what_lies_side_by_side(shape: tuple[int, ...]) -> None:
     text = made.ir("scheduled")
     assert "te.for i0 in" in text  # whole, not by lanes
     assert "i0_v" not in text
+
+
+def test_schedules_of_a_gpu_know_no_last_dimensions() -> None:
+    spec = ts.TensorSpec((8, 21, 64, 64), ts.float32)
+    for target, count in (("ptx-emulate", 0), ("cpu", 1)):
+        made = ts.compile(softmax, (spec,), target=target, fallback="error")
+        assert made.ir("kernels").count("shared_last") == count

@@ -61,7 +61,7 @@ BINARY: dict[str, Binary] = {
     "remainder": rounding.remainder,
 }
 # Computed in float64 and rounded where float32 alone would need a second word.
-WIDENED = frozenset({("erfc", "f32"), ("tan", "f32")})
+WIDENED = frozenset({("erfc", "f32")})
 NAMES = frozenset(UNARY) | frozenset(BINARY)
 
 

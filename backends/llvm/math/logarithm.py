@@ -1,8 +1,7 @@
 """log, log2, log10, log1p.
 
-x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1. In float32 log(1+f) is a polynomial in f;
-in float64, and wherever two-part results are needed, s = f/(2+f) and
-log(1+f) = f - f^2/2 + s (f^2/2 + R(s^2)), the form of Sun's fdlibm.
+x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1. In float32 log(1+f) is a polynomial in f; in
+float64 s = f/(2+f) and log(1+f) = f - f^2/2 + s (f^2/2 + R(s^2)), the form of Sun's fdlibm.
 """
 
 from __future__ import annotations
@@ -33,20 +32,23 @@ def edges(b: Builder, x: Value, result: Value) -> Value:
 
 
 def _series(b: Builder, f: Value) -> tuple[Value, Value]:
-    """(f^2/2, s (f^2/2 + R)) so that log(1+f) = f - (first - second)."""
+    """(f^2/2, s (f^2/2 + R)) so that log(1+f) = f - (first - second), in float64."""
     s = f / (f + 2.0)
     z = s * s
     half_square = f * f * 0.5
-    return half_square, s * (half_square + z * b.polynomial(z, LOG[b.dtype]))
+    return half_square, s * (half_square + z * b.polynomial(z, LOG))
+
+
+def _short_series(b: Builder, f: Value, low: Value | float = 0.0) -> Value:
+    """log(1+f) - f in float32, and `low`."""
+    z = f * f
+    return b.fma(z, -0.5, b.fma(z * f, b.polynomial(f, LOGF["f32"]), low))
 
 
 def _log_of_parts(b: Builder, e: Value, f: Value, extra: Value | None = None) -> Value:
     low = e * LN2_LOW[b.dtype] if extra is None else b.fma(e, LN2_LOW[b.dtype], extra)
     if b.dtype == "f32":
-        z = f * f
-        tail = b.fma(z * f, b.polynomial(f, LOGF["f32"]), low)
-        tail = b.fma(z, -0.5, tail)
-        return b.fma(e, LN2_HIGH["f32"], f + tail)
+        return b.fma(e, LN2_HIGH["f32"], f + _short_series(b, f, low))
     half_square, rest = _series(b, f)
     return b.fma(e, LN2_HIGH["f64"], f - (half_square - (rest + low)))
 
@@ -88,14 +90,18 @@ _LOG10_2 = (0.3010299956639812, -2.8037281277851704e-18)
 
 
 def _split_log(b: Builder, f: Value, inverse: tuple[float, float]) -> tuple[Value, Value]:
-    """(high, low) of log(1+f) times a constant: the high product is exact."""
+    """(high, low) of log(1+f) times a constant."""
+    if b.dtype == "f32":  # what the product loses is known
+        c_high = round_to_f32(inverse[0])
+        high = f * c_high
+        low = b.fma(f, round_to_f32(inverse[0] - c_high), b.fma(f, c_high, -high))
+        return high, b.fma(_short_series(b, f), c_high, low)
     half_square, rest = _series(b, f)
     full = f - half_square
-    keep = -(1 << (12 if b.dtype == "f32" else 27))
-    high = b.float_of(b.bits_of(full) & keep)
+    high = b.float_of(b.bits_of(full) & -(1 << 27))  # its product is exact
     low = (f - high) - half_square + rest
-    c_high, c_low = _truncate(inverse[0], b.dtype)
-    c_low = c_low + inverse[1] if b.dtype == "f64" else c_low
+    c_high, c_low = _truncate(inverse[0], "f64")
+    c_low += inverse[1]
     return high * c_high, b.fma(low + high, c_low, low * c_high)
 
 
