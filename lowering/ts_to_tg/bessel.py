@@ -27,12 +27,14 @@ Row = Callable[..., Tensor]
 Mean = Callable[[Expr, Expr], Expr]
 """What is averaged, of the argument and of the cosine of an angle."""
 
-_NODES, _STEPS = 128, 256
+_NODES, _STEPS = 32, 256
 _FAR = 30.0
 _NAN, _INF = const(math.nan, float64), const(math.inf, float64)
 
 
-_COSINES = np.cos(2 * np.pi * np.arange(_NODES) / _NODES)
+_COSINES = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+"""Of angles in half a circle, whose other half has the same; what 64 in a whole one leave out is I
+of order 64, 1e-25 of that of order 0 at 30."""
 
 
 def _mean(b: Builder, x: Tensor, of: Mean) -> Tensor:
