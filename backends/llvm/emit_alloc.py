@@ -36,10 +36,12 @@ def emit_alloc(context: Context, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     buffer, scope = op.buffer, op.scope.data
     size = mul(context.resolve(byte_count(buffer)), const(context.width))
+    private = context.vector is not None
+    in_registers = not private and _is_small(scope, size)
     again = ""
     if scope in ("reg", "stack", "tile") and size.is_const and _fits(scope, size):
         pointer = frame_buffer(context, buffer)
-        if _is_small(scope, size) and context.vector is None:
+        if in_registers:
             _clear_padding(context, buffer, pointer)
     elif scope == "arena" and op.offset is not None and context.vector is None:
         offset = evaluate_scalar(context, op.offset, "an offset")
@@ -51,13 +53,12 @@ def emit_alloc(context: Context, op: Operation) -> None:
         raise context.refuse(f"cannot allocate {op.head()}")
     if context.vector is not None:
         context.vector.private.add(buffer.name)
-    private = context.vector is not None
     context.scope.places[buffer.name] = Place(
         buffer,
         pointer,
         ALIGN,
         per_lane=private,
-        in_registers=not private and _is_small(scope, size),
+        in_registers=in_registers,
         again=again,
     )
 

@@ -184,10 +184,8 @@ def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters
 
 def _lanes_across(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
     """Those that the heaviest of the loops inside takes: each is vectors of its own."""
-    inside = [op for op in loop.walk() if isinstance(op, ForOp) and is_innermost(op)]
-    return min((lanes_of(op, buffers, parameters) for op in inside), default=0) or lanes_of(
-        loop, buffers, parameters
-    )
+    inside = (op for op in loop.walk() if isinstance(op, ForOp) and is_innermost(op))
+    return min(lanes_of(op, buffers, parameters) for op in inside)
 
 
 def _write_out_taps(scheduler: Scheduler, body: Sequence[Operation]) -> None:

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count, groupby
-from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -46,7 +45,7 @@ from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.te.nest import expressions
 
-from ..te.affine import known
+from ..te.affine import elements
 
 LEAST_ELEMENTS = 1 << 12
 """What is made of fewer, and has fewer itself, is packed in less time than it takes to read."""
@@ -132,11 +131,6 @@ def _packing(
         name, [*(parameters[s] for s in sources), out], writers, "kernel", "scheduled", "pointwise"
     )
     return Packing(kernel, target, sources, function, tuple(passed))
-
-
-def elements(buffer: Buffer) -> int:
-    """How many elements a buffer has, 0 where that is not known."""
-    return prod(known(extent) or 0 for extent in buffer.shape)
 
 
 def _keep_short(nest: Operation) -> None:

@@ -20,7 +20,7 @@ from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
-from ..te.affine import accesses, coefficient, flat_index, known
+from ..te.affine import accesses, bytes_of, coefficient, flat_index, known
 from ..te.dependence import private
 from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside
 from .short_rows import row_dimension
@@ -73,11 +73,8 @@ def _readers(name: str, inside: list[ForOp]) -> list[ForOp]:
 
 def _is_rows(buffer: Buffer, readers: list[ForOp], name: str, loop: ForOp) -> bool:
     """A large tensor of rows, all of whose elements are read where they lie."""
-    size = buffer.dtype.itemsize
-    for extent in buffer.shape:
-        size *= known(extent) or 0
     lengths = {r.var: known(r.extent) or 0 for r in readers}
-    return size >= LARGE and all(
+    return bytes_of(buffer) >= LARGE and all(
         row_dimension(buffer, indices, loop, lengths) is not None
         for found, indices in accesses(loop)
         if found == name

@@ -19,7 +19,7 @@ from tensorscript.dialects.te.ops import ForOp
 from tensorscript.dialects.te.schedule import Step
 
 from ..schedule import Scheduler
-from ..te.affine import accesses, coefficient, flat_index, known
+from ..te.affine import accesses, bytes_of, coefficient, flat_index, known
 from .cpu_vectors import CPUParameters, is_innermost, loops_in
 from .work import calls
 
@@ -41,16 +41,8 @@ def fetch_rows(scheduler: Scheduler, row: ForOp, parameters: CPUParameters) -> N
     for read in scheduler.func.params:
         if isinstance(read, Buffer) and read.mode == "in":
             step, size = _row_of(row, passes, read), read.dtype.itemsize
-            if step * size >= SHORTEST and _bytes_of(read) >= 2 * parameters.first_cache:
+            if step * size >= SHORTEST and bytes_of(read) >= 2 * parameters.first_cache:
                 _fetch(scheduler, last, read, step)
-
-
-def _bytes_of(read: Buffer) -> int:
-    """Of a whole buffer, 0 where only the running program knows."""
-    size = read.dtype.itemsize
-    for extent in read.shape:
-        size *= known(extent) or 0
-    return size
 
 
 def _row_of(row: ForOp, passes: list[ForOp], read: Buffer) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.buffers import LINE, Buffer
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 from tensorscript.dialects.te.rewriting import loads
@@ -18,7 +18,6 @@ from ..schedule import Scheduler
 from ..te.affine import known
 from ..te.nest import only_child
 
-LINE = 64
 AT_ONCE = 8
 """Elements of an iteration."""
 

@@ -19,10 +19,9 @@ from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
 from ..te import stream
-from ..te.affine import coefficient, flat_index, known
+from ..te.affine import bytes_of, coefficient, flat_index, known
 from ..te.nest import Nest
 from .cpu_vectors import CPUParameters
-from .prepack import elements
 
 LEAST_SHARE = 4
 """A result is at least one part in so many of the last cache: less is found there afterwards."""
@@ -45,9 +44,9 @@ def handed_out(module: ModuleOp) -> dict[str, frozenset[str]]:
 def stream_results(scheduler: Scheduler, parameters: CPUParameters) -> None:
     """Stream what leaves the last cache of what a kernel writes."""
     func, cache = scheduler.func, parameters.last_cache
-    touched = sum(map(_bytes, func.buffers))
+    touched = sum(map(bytes_of, func.buffers))
     for buffer in func.buffers:
-        size = _bytes(buffer)
+        size = bytes_of(buffer)
         if buffer.name in parameters.handed_out:
             leaves = 4 * (touched + size) >= 5 * cache and LEAST_SHARE * size >= cache
         else:
@@ -78,8 +77,3 @@ def _begins_line(nest: Nest, store: StoreOp, buffer: Buffer) -> bool:
 
 def _is_lane(loop: ForOp) -> bool:
     return loop.kind.data == "vector" and loop.start.is_int(0)
-
-
-def _bytes(buffer: Buffer) -> int:
-    """The size of a buffer, 0 where only the running program knows."""
-    return buffer.dtype.itemsize * elements(buffer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import prod
 
 from xdsl.ir import Operation
 
@@ -86,3 +87,13 @@ def expressions(op: Operation) -> tuple[Expr, ...]:
 def known(e: Expr) -> int | None:
     """The integer that a constant expression of any integer dtype has, None for another."""
     return e.value if e.is_const and isinstance(e.value, int) else None
+
+
+def elements(buffer: Buffer) -> int:
+    """How many elements a buffer has, 0 where that is not known."""
+    return prod(known(extent) or 0 for extent in buffer.shape)
+
+
+def bytes_of(buffer: Buffer) -> int:
+    """How many bytes a buffer has, 0 where that is not known."""
+    return buffer.dtype.itemsize * elements(buffer)

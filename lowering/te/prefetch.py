@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorscript.base.records import dataclass
-from tensorscript.dialects.te.buffers import Buffer, Scalar
+from tensorscript.dialects.te.buffers import LINE, Buffer, Scalar
 from tensorscript.dialects.te.expr import Expr, load, var
 from tensorscript.dialects.te.ops import ForOp, PrefetchOp
 from tensorscript.dialects.te.rewriting import loads, substitute
@@ -31,8 +31,6 @@ from tensorscript.dialects.walks import walk_ops
 from .affine import accesses, coefficient, flat_index, known
 from .nest import Nest, insert_before
 
-LINE = 64
-"""Bytes of a cache line; where they are 128, every second request finds its line under way."""
 MOST_LINES = 16
 """Of an iteration; what is asked for waits in a dozen places."""
 

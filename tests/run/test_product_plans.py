@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from thread_count import threads_of
 
 import tensorscript as ts
 from tensorscript.base.dtypes import DType, float32, float64
@@ -291,10 +292,6 @@ def test_results_along_rows(shape: tuple[int, int, int], threads: int) -> None:
     m, k, n = shape
     numbers = np.random.default_rng(0)
     x, y, b = (numbers.standard_normal(s).astype("f4") for s in ((m, k), (k, n), (n,)))
-    before = ts.get_num_threads()
-    ts.set_num_threads(threads)
-    try:
+    with threads_of(threads):
         found = ts.compile(product, (x, y, b), fallback="error")(x, y, b)
-    finally:
-        ts.set_num_threads(before)
     np.testing.assert_allclose(found, np.maximum(x @ y + b, 0), 0, 2e-5)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from thread_count import threads_of
 
 import tensorscript as ts
 
@@ -48,12 +49,8 @@ def test_each_row_is_its_own(program: Program, shape: tuple[int, ...], threads: 
     rows = x.reshape(-1, shape[-1])
     rows += 50 * (np.arange(len(rows)) % 3 - 1)[:, None].astype("f4")  # other maxima beside each
     rows[2, 5], rows[4, 7], rows[-1, 0], rows[5] = np.nan, np.inf, -np.inf, -np.inf
-    before = ts.get_num_threads()
-    ts.set_num_threads(threads)
-    try:
+    with threads_of(threads):
         made = ts.compile(program, (x,), fallback="error")(x)
-    finally:
-        ts.set_num_threads(before)
     np.testing.assert_allclose(made, expected(program, x), rtol=2e-6, atol=1e-6)
 
 

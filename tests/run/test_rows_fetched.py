@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import numpy as np
 import pytest
+from test_rows_ahead import LINUX, Program, logsumexp, softmax
 
 import tensorscript as ts
 
 F = ts.nn.functional
-LINUX = "x86_64-unknown-linux-gnu"
-Program = Callable[[ts.Tensor], ts.Tensor]
 
 
 def layer_norm(x: ts.Tensor) -> ts.Tensor:
     return F.layer_norm(x, (x.size(-1),))
-
-
-def logsumexp(x: ts.Tensor) -> ts.Tensor:
-    return x.logsumexp(-1)
 
 
 def variance(x: ts.Tensor) -> ts.Tensor:
@@ -29,10 +23,6 @@ def variance(x: ts.Tensor) -> ts.Tensor:
 
 def total(x: ts.Tensor) -> ts.Tensor:
     return x.sum(-1)
-
-
-def softmax(x: ts.Tensor) -> ts.Tensor:
-    return x.softmax(-1)
 
 
 def of_the_sum(x: ts.Tensor) -> ts.Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from thread_count import threads_of
 
 import tensorscript as ts
 
@@ -65,12 +66,8 @@ def test_along_a_dimension_in_the_middle(
 ) -> None:
     x = np.random.default_rng(0).standard_normal(shape, "f4")
     x.flat[7], x.flat[-5] = np.inf, np.nan
-    before = ts.get_num_threads()
-    ts.set_num_threads(threads)
-    try:
+    with threads_of(threads):
         found = ts.compile(program, (x,), fallback="error")(x)
-    finally:
-        ts.set_num_threads(before)
     wanted = program(ts.from_numpy(x))
     for made, want in zip(*map(_as_tuple, (found, wanted)), strict=True):
         np.testing.assert_allclose(made, np.asarray(want), rtol=2e-5, atol=2e-5)
