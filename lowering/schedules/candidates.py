@@ -35,6 +35,7 @@ from .cpu import schedule_kernel
 from .cpu_kernels import UNIT_KERNELS, product_kernel
 from .cpu_vectors import CPUParameters
 from .kernels import KERNELS
+from .product_rows import product_with_rows
 
 REGISTERS = (1, 2, 4, 8)
 GRAIN_FACTORS = (8, 64)
@@ -113,6 +114,8 @@ def _blockings(func: FuncOp, best: CPUParameters) -> Blockings | None:
     """The blockings of what a kernel becomes, by parameter; None where it has none."""
     category = func.category.data
     product = product_of(func) if category == "contraction" else None
+    if category == "contraction" and (rows := product_with_rows(func)) is not None:
+        return _of_product(rows.product, all_buffers(func), best)
     if product is not None:
         convolution = as_convolution(product)
         if convolution is not None:

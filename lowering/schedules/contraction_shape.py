@@ -304,6 +304,37 @@ def _rows_that_follow(rows: Axis, x: Expr, buffers: Mapping[str, Buffer]) -> tup
     return rows, Axis([], [])
 
 
+def product_in_row(rows: Axis, loop: Operation) -> Product | None:
+    """The product that a loop over the columns computes a row of, of columns and a depth that are
+    known and without a batch; None if the loop does something else."""
+    if not isinstance(loop, ForOp) or loop.is_reduction:
+        return None
+    body = list(loop.block.ops)
+    found = reduction_in(body)
+    if found is None or found[1].value.op != "mul":
+        return None
+    depth_loops, update = found
+    if (epilogue := epilogue_of(body, update.buffer)) is None:
+        return None
+    x, y = update.value.args
+    if loop.var in x.free:
+        x, y = y, x
+    if loop.var in x.free or y.free & set(rows.names) or update.value.dtype not in SUM_DTYPES:
+        return None
+    columns = Axis([loop.var], [loop.extent])
+    depth = Axis([inner.var for inner in depth_loops], [inner.extent for inner in depth_loops])
+    if known(columns.size) is None or known(depth.size) is None:
+        return None
+    depth, (x, y) = _by_digits(depth, (x, y))
+    return Product(Axis([], []), rows, columns, depth, x, y, update, epilogue)
+
+
+def rows_apart(product: Product, buffers: Mapping[str, Buffer]) -> Product:
+    """The product whose first loops of rows are a batch if they do not follow evenly in memory."""
+    rows, apart = _rows_that_follow(product.rows, product.x, buffers)
+    return replace(product, batch=apart, rows=rows)
+
+
 def product_of(func: FuncOp) -> Product | None:
     """The product of matrices that a logical function computes, if it is one."""
     product = recognise(func)

@@ -21,10 +21,12 @@ from .contraction_tile import Blocking
 from .contraction_tiles import tiles_blocking, tiles_misfit, worth_tiles
 from .convolution import as_convolution, convolution_step
 from .convolution_nest import ConvolutionBlocking
-from .cpu_rows import schedule_rows
+from .cpu_rows import schedule_row, schedule_rows
 from .cpu_vectors import CPUParameters, loops_in
 from .plane_filter import as_plane_filter, worth_turning_planes
-from .product_parts import parts_blocking, product_in_parts
+from .product_parts import has_few_rows, parts_blocking, product_in_parts
+from .product_rows import ROW, ProductWithRows, product_with_rows
+from .rows import hoist_numbers
 
 
 def schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> None:
@@ -32,15 +34,39 @@ def schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> Non
     step = None if product is None else _product_step(product, scheduler.nest.buffers, parameters)
     if step is not None:
         tensorize(scheduler, *step)
-    elif (cut := product_in_parts(scheduler.func)) is not None:
+    elif (cut := product_in_parts(scheduler.func)) is not None and has_few_rows(cut):
         blocking = parts_blocking(cut, parameters.vector_bytes)
         tensorize(scheduler, "product in parts", *astuple(blocking))
+    elif (rows := product_with_rows(scheduler.func)) is not None:
+        _schedule_with_rows(scheduler, rows, parameters)
     elif (form := channel_filter(scheduler.func)) is not None and fits(
         form, parameters.vector_bytes
     ):
         tensorize(scheduler, "channel filter", parameters.vector_bytes)
     else:
         schedule_rows(scheduler, parameters)
+
+
+def _schedule_with_rows(
+    scheduler: Scheduler, form: ProductWithRows, parameters: CPUParameters
+) -> None:
+    """A product, and behind it the readers of its rows as rows."""
+    product, given = form.product, parameters.blocking
+    constant = made_of(product.y, parameters.fixed)
+    blocking = blocking_for(
+        product,
+        scheduler.nest.buffers,
+        parameters.vector_bytes,
+        parameters.first_cache,
+        constant,
+    )
+    if isinstance(given, Blocking):
+        blocking = given
+    kernel = "packed product with rows" if constant else "product with rows"
+    tensorize(scheduler, kernel, *astuple(blocking))
+    row = scheduler.nest.loops[ROW].block
+    hoist_numbers(scheduler, row)
+    schedule_row(scheduler, row, parameters)
 
 
 def _product_step(

@@ -98,10 +98,10 @@ def schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
         _chunk_full_reductions(scheduler, parameters)
         loops, row = outer_loops(func)
         if loops and (block := cut_moments(scheduler, loops[-1], parameters)) is not None:
-            _schedule_row(scheduler, block, parameters)
+            schedule_row(scheduler, block, parameters)
         elif not loops or not _by_columns(scheduler, loops[-1], parameters):
             around = look_ahead(scheduler, loops[-1], parameters) if loops else None
-            _schedule_row(scheduler, around.block if around else row, parameters)
+            schedule_row(scheduler, around.block if around else row, parameters)
             if around is not None:
                 fetch_rows(scheduler, around, parameters)
     for loop in loops_in(func.block):
@@ -118,7 +118,7 @@ def _turned(scheduler: Scheduler, loops: list[ForOp], parameters: CPUParameters)
     if not rows.written and _prefers_outer(loops[-1], scheduler.nest.buffers):
         return False
     for rest in rows_as_lanes(scheduler, loops[-1], rows, parameters.vector_bytes):
-        _schedule_row(scheduler, rest.block, parameters)
+        schedule_row(scheduler, rest.block, parameters)
     collapse_all(scheduler, scheduler.func.block)
     return True
 
@@ -128,13 +128,14 @@ def _aside(scheduler: Scheduler, loops: list[ForOp], parameters: CPUParameters) 
     if (found := rows_aside(loops, scheduler.nest.buffers)) is None:
         return False
     row = copy_aside(scheduler, loops[-1], found, parameters)
-    _schedule_row(scheduler, row.block, parameters)
+    schedule_row(scheduler, row.block, parameters)
     fetch_rows(scheduler, row, parameters)
     collapse_all(scheduler, scheduler.func.block)
     return True
 
 
-def _schedule_row(scheduler: Scheduler, row: Block, parameters: CPUParameters) -> None:
+def schedule_row(scheduler: Scheduler, row: Block, parameters: CPUParameters) -> None:
+    """What is done for one row, as vectors along it."""
     group_moments(scheduler, row, parameters)
     fuse_rows(scheduler, row)
     track_places(scheduler, row, parameters)

@@ -36,6 +36,7 @@ from .order import sorted_lines
 from .order_line import ranking_of
 from .plane_filter import filtered_planes, plane_filter
 from .product_parts import PartsBlocking, ProductInParts, blocked_parts, product_in_parts
+from .product_rows import ProductWithRows, product_before_rows, product_with_rows
 
 MOST_SUMS = 2048
 """Elements of a register tile; one beyond the registers is legal, and slow."""
@@ -101,6 +102,12 @@ def _packed(func: FuncOp, product: Product, *parameters: int) -> list[Operation]
     return blocked_product(func, product, Blocking(*parameters), whole=True)
 
 
+def _with_rows(
+    whole: bool, func: FuncOp, form: ProductWithRows, *parameters: int
+) -> list[Operation]:
+    return product_before_rows(func, form, Blocking(*parameters), whole)
+
+
 def _groups(
     kind: type[GroupsProduct], whole: bool, func: FuncOp, form: GroupedProduct, *parameters: int
 ) -> list[Operation]:
@@ -137,6 +144,14 @@ def _product(
 KERNELS = {
     "product": _product(product_of, _blocked, "one product of matrices"),
     "packed product": _product(product_of, _packed, "one product of matrices"),
+    **{
+        f"{packed}product with rows": _product(
+            product_with_rows,
+            partial(_with_rows, bool(packed)),
+            "one product of matrices whose rows are read",
+        )
+        for packed in ("", "packed ")
+    },
     "dots": Kernel(
         dots_of,
         dot_products,

@@ -39,7 +39,7 @@ from ..te.affine import all_buffers, coefficient, known
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
 from .contraction_plan import hides_fetching, lines, plain_factors
-from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, perfect_loops, reduction_in
+from .contraction_shape import LEAST_ROWS, Axis, Product, Spots, perfect_loops, product_in_row
 from .contraction_tile import (
     DEPTH_BLOCK,
     LEAST_SUMS,
@@ -83,7 +83,10 @@ def product_in_parts(func: FuncOp) -> ProductInParts | None:
     if len(body) < 3 or not isinstance(summed := body[0], AllocOp):
         return None
     rows = Axis([loop.var for loop in loops], [loop.extent for loop in loops])
-    if (product := _product(rows, summed, body[1])) is None:
+    product = product_in_row(rows, body[1])
+    if product is None or product.epilogue or product.target.buffer != summed.buffer.name:
+        return None
+    if known(rows.size) is None:
         return None
     readers = [_reader(op) for op in body[2:] if not isinstance(op, AllocOp)]
     kept = tuple(op for op in body[2:] if isinstance(op, AllocOp))
@@ -98,24 +101,10 @@ def product_in_parts(func: FuncOp) -> ProductInParts | None:
     return ProductInParts(product, whole // width, width, pairs, kept)
 
 
-def _product(rows: Axis, summed: AllocOp, loop: Operation) -> Product | None:
-    """The product that fills a row of all columns, of sizes that are known."""
-    if not isinstance(loop, ForOp) or loop.is_reduction:
-        return None
-    found = reduction_in(list(loop.block.ops))
-    if found is None or found[1].buffer != summed.buffer.name or found[1].value.op != "mul":
-        return None
-    depth_loops, update = found
-    x, y = update.value.args
-    if loop.var in x.free:
-        x, y = y, x
-    if loop.var in x.free or y.free & set(rows.names) or update.value.dtype not in SUM_DTYPES:
-        return None
-    columns = Axis([loop.var], [loop.extent])
-    depth = Axis([inner.var for inner in depth_loops], [inner.extent for inner in depth_loops])
-    if any(known(axis.size) is None for axis in (rows, columns, depth)):
-        return None
-    return Product(Axis([], []), rows, columns, depth, x, y, update, [])
+def has_few_rows(form: ProductInParts) -> bool:
+    """Whether one panel of columns for all rows is a way to cut the work: of more rows each task
+    has some (`product_rows.py`)."""
+    return (known(form.product.rows.size) or LEAST_ROWS) < LEAST_ROWS
 
 
 def _reader(op: Operation) -> tuple[int, Reader] | None:

@@ -5,6 +5,7 @@
 | product | a product of matrices, perhaps in batches | packed panels and a register tile |
 | packed product | the same | the same, the second factor packed whole, before everything |
 | dots | the same, its factors along the depth | tiles of dot products |
+| product with rows, packed | a product whose rows are read | the same, block by block of rows |
 | product in parts | a product whose columns are read by parts | tiles, and what reads them |
 | pairs, quads | the same of narrow numbers | the same, two or four steps of the depth at once |
 | tiles of pairs, of quads | the same | the same, tiles of 16 by 16 on a matrix unit |
@@ -24,7 +25,8 @@ depth; of attention the rows, columns and lanes of the tile, and the queries and
 convolutions the rows, columns and lanes of the tile, the steps of the depth, the output rows of a
 task, and whether a task is of one panel of channels; of those by plane the tile's alone; of the
 others the vectors' width in bytes.
-The nest is all that its function does. `kernels.py` has a row for each kernel; `contraction.py`,
+What reads rows is left as loops, for other steps. The nest is all that its function does.
+`kernels.py` has a row for each kernel; `contraction.py`,
 `convolution.py`, `channel_filter.py`, `plane_filter.py`, `attention.py` and `order.py` document
 what is written.
 """

@@ -91,7 +91,7 @@ class _Fuser:
     def _shared(self, group: Group, op: KernelSource) -> tuple[int, int] | None:
         """The numbers of first and last dimensions shared if `op` may become a stage of the group,
         else None."""
-        joined = joins(group, op, last=self.on_cpu)
+        joined = joins(group, op, self.on_cpu)
         if joined is not None or not self.on_cpu:
             return joined
         parts = joins_parts(group, op)
@@ -209,7 +209,7 @@ def fuse_cpu(func: FuncOp, on_cpu: bool = True) -> bool:
     """Group the ops of a function (and of the regions in it) into tg.kernel ops.
 
     Args:
-        on_cpu: a product takes readers of its parts, and stages share last dimensions, too.
+        on_cpu: a product takes readers of its parts and rows, and stages share last dimensions.
     """
     _fuse_block(func.block, [0], on_cpu)
     return True

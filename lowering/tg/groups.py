@@ -5,7 +5,8 @@ each other's results only at (i0, ..., i_{shared-1}, anything). What lies betwee
 row that stays in cache. Where a row would not, the last dimensions may be shared, too (a softmax
 of 21 channels of images): what lies between stages is then a line across them.
 
-A product takes epilogues of its own domain, or readers of its parts (`product_parts.py`).
+A product takes epilogues of its own domain, or readers of its parts (`product_parts.py`) or of its
+rows (`product_rows.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from tensorscript.dialects.tg.ops import (
 )
 from tensorscript.dialects.tg.types import TensorType
 
-from .bodies import node_count, reads_of
+from .bodies import node_count, reads_of, telling
 from .product_parts import is_cut
+from .product_rows import keeps_rows
 
 ROW_LIMIT = 1 << 16
 """Elements of one row that stages may hand to each other (kept in the second-level cache)."""
@@ -203,24 +205,33 @@ def _has_room(group: Group, op: KernelSource) -> bool:
     return few and not group.closed
 
 
-def joins(group: Group, op: KernelSource, last: bool) -> tuple[int, int] | None:
-    """The numbers of first and, if `last`, of last dimensions shared if `op` may become a stage of
-    the group, else None."""
+def joins(group: Group, op: KernelSource, on_cpu: bool) -> tuple[int, int] | None:
+    """The numbers of first and of last dimensions shared if `op` may become a stage of the group,
+    else None; other devices share no last ones, nor rows of products."""
     if isinstance(op, Alone | ContractOp) or not _has_room(group, op):
         return None
     shared = _common_prefix(group, op)
     if group.has_contraction:
-        # Only an epilogue of the same domain: its tile is still in registers.
+        # An epilogue of the same domain: its tile is still in registers.
         full = len(group.dims)
-        whole = shared == full == len(sizes_of(op)) and isinstance(op, ComputeOp)
-        return (shared, 0) if whole else None
+        if shared == full == len(sizes_of(op)) and isinstance(op, ComputeOp):
+            return shared, 0
+        return (full - 1, 0) if on_cpu and _takes_rows(group, op, shared) else None
     if isinstance(op, ComputeOp) and all(isinstance(m, ComputeOp) for m in group.ops):
         whole = shared == len(group.dims) == len(sizes_of(op))
         return (shared, 0) if whole else None
     if not group.shared_last and _joins_rows(group, op, shared):
         return shared, 0
-    common = shared_at_the_end(group, op) if last else 0
+    common = shared_at_the_end(group, op) if on_cpu else 0
     return (shared, common) if _lines_fit(group, op, shared, common) else None
+
+
+def _takes_rows(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
+    """Whether `op` reads rows of the group's product that stay where they are multiplied."""
+    product, rows = group.ops[0], len(group.dims) - 1
+    if not isinstance(product, ContractOp) or not 0 < rows <= shared or telling(op.body.data):
+        return False
+    return _rows_fit(group, op, rows) and keeps_rows(product)
 
 
 def _joins_rows(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:

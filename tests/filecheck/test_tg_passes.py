@@ -67,6 +67,26 @@ def of_channels(images: int, channels: int, pixels: int) -> str:
     )
 
 
+def product_and_softmax(rows: int, depth: int) -> str:
+    """Of 128 columns."""
+    x, w, t, v = (
+        f'!tg.tensor<"f32[{shape}]">'
+        for shape in (f"{rows}, {depth}", f"{depth}, 128", f"{rows}, 128", rows)
+    )
+    return function(
+        f"""
+  %h = tg.contract %x, %w "add" <"a0.f32[i0, r0] * a1.f32[r0, i1]"> over <"{depth}"> \
+: ({x}, {w}) -> {t}
+  %m = tg.reduce %h "max" <"a0.f32[i0, r0]"> over <"128"> : ({t}) -> {v}
+  %e = tg.pointwise %h, %m <"exp(a0.f32[i0, i1] - a1.f32[i0])"> : ({t}, {v}) -> {t}
+  %s = tg.reduce %e "add" <"a0.f32[i0, r0]"> over <"128"> : ({t}) -> {v}
+  %y = tg.pointwise %e, %s <"a0.f32[i0, i1] / a1.f32[i0]"> : ({t}, {v}) -> {t}
+  tg.return %y : {t}""",
+        f"%x: {x}, %w: {w}",
+        '"x", "w"',
+    )
+
+
 def two_sums(rows: int, columns: int, second: str = "i0, r0") -> str:
     t, v = f'!tg.tensor<"f32[{rows}, {columns}]">', f'!tg.tensor<"f32[{rows}]">'
     size = columns if second == "i0, r0" else rows
@@ -209,6 +229,24 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         MATMUL,
         "fuse",
         ['category = "contraction", shared = #builtin.int<2>', "tg.contract", "max(", "tg.yield"],
+    ),
+    "fuse: what reads the rows of a short product joins it": (
+        product_and_softmax(512, 64),
+        "fuse",
+        [
+            'category = "contraction", shared = #builtin.int<1>',
+            "tg.contract",
+            "tg.reduce",
+            "exp(",
+            "tg.reduce",
+            "tg.yield",
+            "tg.return",
+        ],
+    ),
+    "fuse: a deep product of few rows is cut along its columns, too": (
+        product_and_softmax(512, 1024),
+        "fuse",
+        ['category = "contraction", shared = #builtin.int<2>', 'category = "rows"', "tg.return"],
     ),
     "fuse: reductions of the same long rows are one kernel": (
         two_sums(64, 1000),
