@@ -145,6 +145,13 @@ F.cosine_similarity(x, y); x=normal:512x128, y=normal:512x128
 T.linalg.inv(x + 99.0 * T.eye(32)); x=normal:32x32
 T.linalg.det(x); x=normal:64x64
 T.fft.fft(x).real; x=normal:64x256
+T.fft.rfft(x).abs(); x=normal:100x400
+T.fft.irfft(T.fft.rfft(x)); x=normal:16x1024
+T.fft.fft2(x).abs(); x=normal:4x128x128
+T.stft(x, 400, 160, return_complex=True).abs(); x=normal:2x16000
+F.softmax(x @ y, 1); x=normal:4096x64, y=normal:64x256
+F.layer_norm(x @ y, [128]); x=normal:4096x128, y=normal:128x128
+(x @ y).argmin(1); x=normal:16384x32, y=normal:32x100
 T.lerp(x, y, 0.3); x=normal:512x512, y=normal:512x512
 T.isclose(x, y); x=normal:512x512, y=normal:512x512
 T.cov(x); x=normal:32x512

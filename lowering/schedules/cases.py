@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from math import prod
 
-from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, StoreOp
-from tensorscript.dialects.te.rewriting import loads, walk
+from tensorscript.dialects.te.rewriting import walk
 
 from ..schedule import Scheduler
 from ..te.affine import known
+from ..te.choices import chooser, share_reads
 from ..te.nest import only_child
 from .cpu_vectors import CPUParameters, vectorize_inside
 
@@ -37,7 +37,7 @@ def in_cases(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> bo
     if only_child(scheduler.func.block) is not loop or not isinstance(store, StoreOp):
         return False
     periods = _periods(store)
-    if not periods or not _share_reads(store.value):
+    if not periods or not share_reads(store.value):
         return False
     sizes = {one.var: known(one.extent) or 0 for one in loops}
     counts = {name: periods[name] or sizes[name] for name in sizes if name in periods}
@@ -72,29 +72,7 @@ def _perfect(loop: ForOp) -> list[ForOp]:
     return found
 
 
-def _chooser(condition: Expr) -> tuple[str, int] | None:
-    """The variable that is compared with a number, and what it is taken modulo, or 0."""
-    if condition.op != "eq" or not condition.args[1].is_const:
-        return None
-    chooser, period = condition.args[0], 0
-    if chooser.op == "mod" and (period := known(chooser.args[1]) or 0):
-        chooser = chooser.args[0]
-    return (str(chooser.value), period) if chooser.op == "var" else None
-
-
 def _periods(store: StoreOp) -> dict[str, int]:
     """The variables that decide which case a value is, and the number they are taken modulo, 0 for
     those that decide themselves."""
-    return dict(filter(None, map(_chooser, (n for n in walk(store.value) if n.op == "eq"))))
-
-
-def _share_reads(value: Expr) -> bool:
-    """Whether what is read is read by two cases on the average."""
-    cases, left = list[Expr](), [value]
-    while left:
-        e = left.pop()
-        if e.op == "select" and _chooser(e.args[0]) is not None:
-            left += e.args[1:]
-        else:
-            cases.append(e)
-    return sum(len(loads(e)) for e in cases) >= 2 * len(loads(value)) > 0
+    return dict(filter(None, map(chooser, (n for n in walk(store.value) if n.op == "eq"))))

@@ -18,7 +18,9 @@ from collections.abc import Mapping
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
+from tensorscript.dialects.te.ranges import SIZE
 from tensorscript.dialects.te.rewriting import loads
+from tensorscript.dialects.te.simplify import simplify
 
 from .affine import coefficient, flat_index, known
 from .dependence import carried
@@ -74,7 +76,9 @@ def _steps(
     buffers: Mapping[str, Buffer],
 ) -> tuple[Expr | None, Expr | None]:  # fmt: skip
     """How far apart neighbours of both loops are."""
-    position = flat_index(buffers[buffer], indices)
+    # A reshaped tensor is read by quotient and remainder, which meet in its memory.
+    ranges = {loop.var: SIZE for loop in (row, column)}
+    position = simplify(flat_index(buffers[buffer], indices), ranges)
     return coefficient(position, row.var), coefficient(position, column.var)
 
 

@@ -24,6 +24,7 @@ from tensorscript.dialects.tg.ops import (
     ReductionOp,
 )
 
+from ..te.choices import cases_of, share_reads
 from .bodies import (
     compact_operands,
     expensive_count,
@@ -36,6 +37,10 @@ from .bodies import (
 CHEAP_NODES = 24
 """A body up to this size without expensive operations may be computed again in each consumer."""
 CHEAP_READS = 3
+MANY_CASES = 8
+"""Of one body, which share what they read as long as they are side by side."""
+MANY_READS = 16
+"""Places from which on to turn a tensor once costs less than to gather each of them."""
 BODY_LIMIT = 1200
 """Bodies never grow past this many nodes: straight-line code has superlinear compile cost."""
 
@@ -61,11 +66,29 @@ def _reads_each_once(consumer: ComputeOp | ReductionOp, operand: int, rank: int)
     return domain - one_sized <= used
 
 
-def _suits_contraction(producer: ComputeOp, size: int) -> bool:
-    """A product computes its factors many times, and reads each from one place."""
+def _suits_contraction(producer: ComputeOp, size: int, user: ContractOp, number: int) -> bool:
+    """A product computes its factors many times, and reads each from one place; one that reads by
+    windows looks for them along each dimension."""
     if size > CHEAP_NODES or isinstance(producer, GatherOp):
         return False
-    return len(loads(producer.expr)) <= 1
+    reads = loads(producer.expr)
+    if not any(_walks(index) > 1 for read in reads for index in read.args):
+        return len(reads) <= 1
+    windowed = any(_walks(index) > 1 for at in reads_of(user.expr, number) for index in at)
+    return len(reads) <= 1 and not windowed
+
+
+def _walks(index: Expr) -> int:
+    """How many loops an index goes along."""
+    return sum(name[0] in "ir" and name[1:].isdigit() for name in index.free)
+
+
+def _turns(producer: ComputeOp) -> bool:
+    """It copies what lies across its last dimension."""
+    last, read = f"i{producer.type.rank - 1}", producer.expr
+    if read.op != "load" or not read.args:
+        return False
+    return last not in read.args[-1].free and any(last in index.free for index in read.args)
 
 
 def _may_inline(producer: ComputeOp) -> bool:
@@ -75,13 +98,21 @@ def _may_inline(producer: ComputeOp) -> bool:
             return False
         users.append((use.operation, use.index))
     body, size = producer.expr, node_count(producer.expr, BODY_LIMIT)
-    for user, _ in users:
-        if isinstance(user, ContractOp) and not _suits_contraction(producer, size):
+    for user, index in users:
+        if isinstance(user, ContractOp) and not _suits_contraction(producer, size, user, index):
             return False
         if isinstance(user, ComputeOp | ReductionOp) and (
             node_count(user.body.data, BODY_LIMIT) + size > BODY_LIMIT
         ):
             return False
+    if len(cases_of(body)) >= MANY_CASES and share_reads(body):
+        return False
+    if _turns(producer) and any(
+        len(reads_of(user.body.data, index)) >= MANY_READS
+        for user, index in users
+        if isinstance(user, ComputeOp)
+    ):
+        return False
     if _is_cheap(body):
         return True
     if len({id(user) for user, _ in users}) != 1:

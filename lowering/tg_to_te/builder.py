@@ -11,9 +11,13 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
 from tensorscript.dialects.te.expr import Expr, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ranges import Ranges
 from tensorscript.dialects.te.rewriting import substitute, transform
 from tensorscript.dialects.tg.ops import ComputeOp, KernelOp, ReductionOp, YieldOp, identity
 from tensorscript.dialects.tg.types import ScalarType, TensorType
+
+from ..tg.groups import product
+from .merged_dimensions import Runs, flat, merged_runs, ranges_of
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,19 @@ class Place:
     buffer: Buffer
     dropped: int = 0
     dropped_last: int = 0
+    runs: Runs | None = None
+    """Dimensions that are one in the buffer (`merged_dimensions.py`)."""
 
     def own(self, indices: Sequence[Expr]) -> Sequence[Expr]:
         """Of the value's indices those of the buffer."""
         return indices[self.dropped : len(indices) - self.dropped_last]
 
-    def read(self, indices: Sequence[Expr]) -> Expr:
-        return load(self.buffer.name, self.own(indices), self.buffer.dtype)
+    def read(self, indices: Sequence[Expr], ranges: Ranges | None = None) -> Expr:
+        at = self.own(indices)
+        if self.runs is not None:
+            left = iter(at)
+            at = [flat(run, [next(left) for _ in run], ranges or {}) for run in self.runs]
+        return load(self.buffer.name, at, self.buffer.dtype)
 
 
 class KernelBuilder:
@@ -61,9 +71,12 @@ class KernelBuilder:
             if number == self.updated:
                 continue
             if isinstance(argument.type, TensorType):
-                type_ = argument.type
-                buffer = Buffer(f"p{number}", type_.dtype, type_.shape, self.strides[number])
-                self.places[argument] = Place(buffer)
+                shape, strides = argument.type.shape, self.strides[number]
+                runs = None if strides is not None else merged_runs(self.kernel, number)
+                if runs is not None:
+                    shape = tuple(map(product, runs))
+                buffer = Buffer(f"p{number}", argument.type.dtype, shape, strides)
+                self.places[argument] = Place(buffer, runs=runs)
                 self.parameters.append(buffer)
             else:
                 assert isinstance(argument.type, ScalarType)
@@ -81,16 +94,23 @@ class KernelBuilder:
             self.places[self.kernel.block.args[self.updated]] = self.places[last.values[0]]
 
     def expression(
-        self, inputs: Sequence[SSAValue], body: Expr, variables: dict[str, Expr]
+        self,
+        inputs: Sequence[SSAValue],
+        body: Expr,
+        variables: dict[str, Expr],
+        ranges: Ranges | None = None,
     ) -> Expr:
-        """`body` with operands replaced by buffers and iteration variables by `variables`."""
+        """`body` with operands replaced by buffers and iteration variables by `variables`, which
+        have these ranges."""
 
         def visit(n: Expr) -> Expr | None:
             name = str(n.value)
             if n.op not in ("load", "var") or name[0] != "a" or not name[1:].isdigit():
                 return None
             value = inputs[int(name[1:])]
-            return self.places[value].read(n.args) if n.op == "load" else self.scalars[value]
+            if n.op == "var":
+                return self.scalars[value]
+            return self.places[value].read(n.args, ranges)
 
         return transform(substitute(body, variables), visit)
 
@@ -121,16 +141,18 @@ class KernelBuilder:
         names = [f"s{number}_i{d}" if d in own else f"i{d}" for d in range(op.type.rank)]
         indices = [var(n) for n in names]
         variables = {f"i{d}": index for d, index in enumerate(indices)}
+        ranges = dict(ranges_of(zip(names, op.type.shape, strict=True)))
         target = place.own(indices)
         name = place.buffer.name
         if isinstance(op, ComputeOp):
-            value = self.expression(op.inputs, op.expr, variables)
+            value = self.expression(op.inputs, op.expr, variables, ranges)
             inner: list[Operation] = [StoreOp(name, target, value)]
         else:
             extents = op.extents.data
             rnames = [f"s{number}_r{d}" for d in range(len(extents))]
             variables |= {f"r{d}": var(n) for d, n in enumerate(rnames)}
-            value = self.expression(op.inputs, op.body.data, variables)
+            ranges |= ranges_of(zip(rnames, extents, strict=True))
+            value = self.expression(op.inputs, op.body.data, variables, ranges)
             combiner = op.combiner.data
             local = target
             if place.buffer.mode == "out":  # sum up in a local, not in the caller's memory

@@ -1,8 +1,10 @@
 """Discrete Fourier transforms along one dimension, those of known length by sums of products.
 
-Short lengths are a product with the matrix of roots of unity. Others split as n = p q into
-transforms of p and of q with factors between them (Cooley and Tukey, 1965), prime ones become a
-convolution of a power of two (Bluestein, 1970). Roots are computed in float64 from exact phases.
+Lengths of small factors are passes of short transforms (`fourier_passes.py`); of real numbers they
+are half as long (`fourier_real.py`). Short other ones are products with roots of unity, of the even
+and of the odd part of a signal each: both parts and their transforms are half as long. Others split
+as n = p q into transforms of p and of q with factors between them (Cooley and Tukey, 1965), prime
+ones become a convolution of a power of two (Bluestein, 1970).
 Lengths that the program finds are the subject of `fourier_found.py`.
 """
 
@@ -10,9 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
-
-import numpy as np
 
 from tensorscript.base.dtypes import DType, float64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
@@ -25,68 +24,23 @@ from .complex_tensors import AnyTensor
 from .elements import as_expr
 from .emission import Body
 from .fourier_found import transform_found
+from .fourier_passes import passes, radices
+from .fourier_real import hermitian, of_pairs, to_pairs
+from .fourier_tables import chirps, constant, inverse_waves, roots, twiddles, waves
 from .linalg import linear
 from .slicing import narrow
 from .values import ComplexTensor, Tensor
 
-DIRECT = 64
-"""Up to this length a transform is one product."""
+DIRECT = 128
+"""Up to this length a transform without small factors is made of products alone."""
 DIRECT_REAL = 512
 """The same of real numbers, where half of the matrix does; of primes, where splitting does not."""
+LEAST_FOLDED = 64
+"""From this length on an even and an odd part are worth passes of their own."""
+LEAST_PASSES = 32
+"""From this length on passes take less time than a product."""
 
 Length = int | Expr
-Table = tuple[np.ndarray, np.ndarray]
-"""Real and imaginary parts."""
-
-
-def _parts(phases: np.ndarray, period: int, dtype: DType) -> Table:
-    """exp(2 pi i phases / period), phases whole."""
-    turns = 2 * np.pi * (phases % period) / period
-    return np.cos(turns).astype(dtype.numpy), np.sin(turns).astype(dtype.numpy)
-
-
-@lru_cache(maxsize=64)
-def roots(n: int, count: int, sign: int, dtype: DType) -> Table:
-    """(count, n): row k is what frequency k takes of each sample."""
-    return _parts(sign * np.outer(np.arange(count), np.arange(n)), n, dtype)
-
-
-@lru_cache(maxsize=64)
-def twiddles(p: int, q: int, sign: int, dtype: DType) -> Table:
-    """(q, p): the factors between transforms of p and of q."""
-    return _parts(sign * np.outer(np.arange(q), np.arange(p)), p * q, dtype)
-
-
-@lru_cache(maxsize=64)
-def inverse_real_roots(n: int, dtype: DType) -> Table:
-    """(n, n // 2 + 1): samples of a real signal from half of its spectrum."""
-    half = n // 2 + 1
-    weight = np.where((np.arange(half) == 0) | (2 * np.arange(half) == n), 1.0, 2.0)
-    turns = 2 * np.pi * (np.outer(np.arange(n), np.arange(half)) % n) / n
-    return (np.cos(turns) * weight).astype(dtype.numpy), (-np.sin(turns) * weight).astype(
-        dtype.numpy
-    )
-
-
-@lru_cache(maxsize=64)
-def _chirps(n: int, m: int, sign: int, dtype: DType) -> tuple[Table, Table]:
-    """exp(sign i pi j^2 / n), and the spectrum of its conjugate, wrapped around m."""
-    squares = np.arange(n) ** 2 % (2 * n)
-    chirp = np.exp(sign * 1j * np.pi * squares / n)
-    wrapped = np.zeros(m, complex)
-    wrapped[:n] = chirp.conj()
-    wrapped[m - n + 1 :] = chirp.conj()[:0:-1]
-    spectrum = np.fft.fft(wrapped) / m
-    return _table(chirp, dtype), _table(spectrum, dtype)
-
-
-def _table(values: np.ndarray, dtype: DType) -> Table:
-    return values.real.astype(dtype.numpy), values.imag.astype(dtype.numpy)
-
-
-def constant(b: Builder, table: Table, dtype: DType) -> ComplexTensor:
-    """A table as a constant of the program."""
-    return ComplexTensor(*(b.literal(part, dtype) for part in table))
 
 
 def _split(n: int) -> int:
@@ -99,28 +53,111 @@ def _product(b: Builder, x: AnyTensor, weights: ComplexTensor) -> ComplexTensor:
 
 
 def transform(
-    b: Builder, x: AnyTensor, n: Length, sign: int, dtype: DType, count: Length | None = None
+    b: Builder,
+    x: AnyTensor,
+    n: Length,
+    sign: int,
+    dtype: DType,
+    count: Length | None = None,
+    d: int | None = None,
 ) -> ComplexTensor:
-    """Sums of x[.., j] exp(sign 2 pi i j k / n), unscaled, along the last dimension of size n.
+    """Sums of x[.., j, ..] exp(sign 2 pi i j k / n), unscaled, along dimension d of size n.
 
     Args:
         sign: -1 forward, 1 backward.
         dtype: real dtype to compute in.
         count: how many frequencies (default: n).
+        d: default: the last one.
     """
-    kept = n if count is None else count
-    if isinstance(n, Expr):
-        return transform_found(b, x, n, sign, dtype, as_expr(kept))
+    kept, d = n if count is None else count, x.rank - 1 if d is None else d
+    if isinstance(n, int) and isinstance(kept, int) and n >= LEAST_PASSES:
+        if isinstance(x, Tensor) and kept <= n // 2 + 1 and (factors := _pairs(n)):
+            return of_pairs(b, x, d, factors, sign, dtype, kept)
+        if factors := radices(n):
+            return _first(b, passes(b, x, d, factors, sign, dtype), d, kept)
+    if d == x.rank - 1:
+        return _along_last(b, x, n, sign, dtype, kept)
+    moved = b.apply("aten::movedim", x, d, -1)
+    out = _along_last(b, moved, n, sign, dtype, kept)
+    back: ComplexTensor = b.call("aten::movedim", out, -1, d)
+    return back
+
+
+def _pairs(n: int) -> tuple[int, ...]:
+    """The passes over pairs of n real samples; none if they are not worth taking."""
+    return radices(n // 2) if n % 2 == 0 and n >= 2 * LEAST_PASSES else ()
+
+
+def _along_last(
+    b: Builder, x: AnyTensor, n: Length, sign: int, dtype: DType, kept: Length
+) -> ComplexTensor:
+    """The same along the last dimension, of a length that is short, has a large prime factor, or
+    is found."""
+    if isinstance(n, Expr) or isinstance(kept, Expr):
+        return transform_found(b, x, as_expr(n), sign, dtype, as_expr(kept))
     is_real, p = isinstance(x, Tensor), _split(n)
     if n <= (DIRECT_REAL if is_real or p == 1 else DIRECT):
-        return _product(b, x, constant(b, roots(n, kept, sign, dtype), dtype))
-    assert isinstance(kept, int)  # as n is
+        if n < LEAST_FOLDED:
+            return _product(b, x, constant(b, roots(n, kept, sign, dtype), dtype))
+        return _folded(b, x, n, sign, dtype, kept)
     out = _convolved(b, x, n, sign, dtype) if p == 1 else _factored(b, x, p, n // p, sign, dtype)
-    return out if kept == n else _first(b, out, kept)
+    return _first(b, out, x.rank - 1, kept)
 
 
-def _first(b: Builder, x: ComplexTensor, count: int) -> ComplexTensor:
-    return ComplexTensor(*(narrow(b, part, -1, 0, count) for part in (x.real, x.imag)))
+def _folded(b: Builder, x: AnyTensor, n: int, sign: int, dtype: DType, count: int) -> ComplexTensor:
+    """Frequency k is a + i b, and n - k is a - i b: a of the even part of `x`, b of the odd one."""
+    half = min(count, n // 2 + 1)
+    tables = [b.literal(table, dtype) for table in waves(n, half, sign, dtype)]
+    parts = x.elements if isinstance(x, ComplexTensor) else (x,)
+    even, odd = (
+        [linear(b, _mirrored(b, part, n, dtype, way), table) for part in parts]
+        for table, way in zip(tables, (1, -1), strict=True)
+    )
+    shape = [*x.shape[:-1], as_expr(count)]
+    if len(parts) == 1:
+        return ComplexTensor(
+            _spread(b, shape, n, even[0], None), _spread(b, shape, n, None, odd[0])
+        )
+    turned = b.apply("aten::neg", odd[1])
+    return ComplexTensor(
+        _spread(b, shape, n, even[0], turned), _spread(b, shape, n, even[1], odd[0])
+    )
+
+
+def _mirrored(b: Builder, x: Tensor, n: int, dtype: DType, way: int) -> Tensor:
+    """(.., n // 2 + 1): sample j with n - j added, or taken off."""
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        mirror = select(i[-1].equals(0), const(0), n - i[-1])
+        here, there = (body.read(x, [*i[:-1], at], dtype) for at in (i[-1], mirror))
+        return here + there if way > 0 else here - there
+
+    return b.compute([*x.shape[:-1], as_expr(n // 2 + 1)], dtype, make)
+
+
+def _spread(
+    b: Builder, shape: Sequence[Expr], n: int, even: Tensor | None, odd: Tensor | None
+) -> Tensor:
+    """All n numbers, of what those at k and n - k have in common and what differs by its sign."""
+    like = odd if even is None else even
+    assert like is not None
+    half = n // 2 + 1
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        inside = binary("lt", i[-1], half)
+        at = [*i[:-1], select(inside, i[-1], n - i[-1])]
+        found = [body.read(t, at, like.dtype) for t in (even, odd) if t is not None]
+        if odd is not None:
+            found[-1] = select(inside, found[-1], -found[-1])
+        return found[0] if len(found) == 1 else found[0] + found[1]
+
+    return b.compute(shape, like.dtype, make)
+
+
+def _first(b: Builder, x: ComplexTensor, d: int, count: int) -> ComplexTensor:
+    if x.shape[d].is_int(count):
+        return x
+    return ComplexTensor(*(narrow(b, part, d, 0, count) for part in (x.real, x.imag)))
 
 
 def _swapped(b: Builder, x: AnyTensor) -> AnyTensor:
@@ -141,38 +178,34 @@ def _factored(b: Builder, x: AnyTensor, p: int, q: int, sign: int, dtype: DType)
 def _convolved(b: Builder, x: AnyTensor, n: int, sign: int, dtype: DType) -> ComplexTensor:
     """jk = (j^2 + k^2 - (k - j)^2) / 2: a chirp, a convolution with one, a chirp."""
     m = 1 << (2 * n - 2).bit_length()
-    chirp, spectrum = (constant(b, t, dtype) for t in _chirps(n, m, sign, dtype))
+    chirp, spectrum = (constant(b, t, dtype) for t in chirps(n, m, sign, dtype))
     padded: AnyTensor = b.call(
         "aten::constant_pad_nd", complex_pointwise(b, mul, x, chirp), [0, m - n], 0
     )
     found = complex_pointwise(b, mul, transform(b, padded, m, -1, dtype), spectrum)
-    return complex_pointwise(b, mul, _first(b, transform(b, found, m, 1, dtype), n), chirp)
+    return complex_pointwise(
+        b, mul, _first(b, transform(b, found, m, 1, dtype), x.rank - 1, n), chirp
+    )
 
 
-def real_inverse(b: Builder, x: ComplexTensor, n: Length, dtype: DType) -> Tensor:
-    """The real signal of n samples whose spectrum begins with the n // 2 + 1 numbers of `x`; it is
-    not scaled, and imaginary parts that such a spectrum does not have are not read."""
+def real_inverse(
+    b: Builder, x: ComplexTensor, n: Length, dtype: DType, d: int | None = None
+) -> Tensor:
+    """The real signal of n samples along dimension d (default: the last) whose spectrum begins with
+    the n // 2 + 1 numbers of `x`; it is not scaled, and imaginary parts that such a spectrum does
+    not have are not read."""
+    d = x.rank - 1 if d is None else d
+    if isinstance(n, int) and (factors := _pairs(n)):
+        return to_pairs(b, x, d, factors, dtype)
     if isinstance(n, int) and n <= DIRECT_REAL:
-        table = constant(b, inverse_real_roots(n, dtype), dtype)
-        parts = zip(x.elements, table.elements, strict=True)
-        return b.apply("aten::add", *(linear(b, part, weights) for part, weights in parts))
-    return transform(b, hermitian(b, x, n), n, 1, dtype).real
-
-
-def hermitian(b: Builder, x: ComplexTensor, n: Length) -> ComplexTensor:
-    """All of a spectrum of which `x` is the first half: the rest mirrors it."""
-    half = n // 2 + 1
-
-    def part(t: Tensor, is_imaginary: bool) -> Tensor:
-        def make(body: Body, i: list[Expr]) -> Expr:
-            inside = binary("lt", i[-1], half)
-            at = select(inside, i[-1], n - i[-1])
-            e = body.read(t, [*i[:-1], at], t.dtype)
-            return select(inside, e, -e) if is_imaginary else e
-
-        return b.compute([*x.shape[:-1], as_expr(n)], t.dtype, make)
-
-    return ComplexTensor(part(x.real, False), part(x.imag, True))
+        moved: AnyTensor = x if d == x.rank - 1 else b.apply("aten::movedim", x, d, -1)
+        assert isinstance(moved, ComplexTensor)
+        table = constant(b, inverse_waves(n, dtype), dtype)
+        parts = zip(moved.elements, table.elements, strict=True)
+        even, odd = (linear(b, part, weights) for part, weights in parts)
+        out = _spread(b, [*moved.shape[:-1], as_expr(n)], n, even, odd)
+        return out if d == x.rank - 1 else b.apply("aten::movedim", out, -1, d)
+    return transform(b, hermitian(b, x, n, d), n, 1, dtype, d=d).real
 
 
 def conjugated(b: Builder, x: ComplexTensor) -> ComplexTensor:

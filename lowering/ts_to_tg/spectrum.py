@@ -82,31 +82,19 @@ def _fitted_found(b: Builder, x: Tensor, d: int, n: Expr) -> Tensor:
     return b.compute([*x.shape[:d], n, *x.shape[d + 1 :]], x.dtype, make)
 
 
-def _along(b: Builder, x: AnyTensor, d: int, run: Callable[[AnyTensor], AnyTensor]) -> AnyTensor:
-    """`run`, which works on the last dimension, on dimension d."""
-    if d == x.rank - 1:
-        return run(x)
-    return b.apply("aten::movedim", run(b.apply("aten::movedim", x, d, -1)), -1, d)
-
-
 def _forward(
     b: Builder, x: AnyTensor, n: Length, d: int, inverse: bool, half: bool = False
 ) -> AnyTensor:
     """Unscaled, along d; with `half` the frequencies up to n // 2 only."""
     dtype, count = real_dtype(x.dtype), n // 2 + 1 if half else n
-    sign = 1 if inverse else -1
-    return _along(b, fitted(b, x, d, n), d, lambda t: transform(b, t, n, sign, dtype, count))
+    return transform(b, fitted(b, x, d, n), n, 1 if inverse else -1, dtype, count, d)
 
 
 def _to_real(b: Builder, x: ComplexTensor, n: Length, d: int) -> AnyTensor:
     """The unscaled real signal of n samples along d, of half of its spectrum."""
-    dtype = real_dtype(x.dtype)
-
-    def run(t: AnyTensor) -> AnyTensor:
-        assert isinstance(t, ComplexTensor)
-        return real_inverse(b, t, n, dtype)
-
-    return _along(b, fitted(b, x, d, n // 2 + 1), d, run)
+    half = fitted(b, x, d, n // 2 + 1)
+    assert isinstance(half, ComplexTensor)
+    return real_inverse(b, half, n, real_dtype(x.dtype), d)
 
 
 # --- one dimension --------------------------------------------------------------------------------

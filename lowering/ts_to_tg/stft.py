@@ -10,12 +10,10 @@ from tensorscript.base.dtypes import complex_dtype, float64, real_dtype
 from tensorscript.dialects.te.expr import Expr, all_of, binary, cast, const, select
 
 from .builder import Builder, Rows
-from .complex_product import multilinear
 from .complex_tensors import AnyTensor, as_real, complex_of, converted
 from .elements import as_expr, known
 from .emission import Body
-from .fourier import DIRECT_REAL, Length, constant, real_inverse, roots, scaled, transform
-from .linalg import linear
+from .fourier import Length, real_inverse, scaled, transform
 from .sizes import same_size, simplify
 from .spectrum import fitted, floating
 from .values import ComplexTensor, Tensor, Value
@@ -71,14 +69,8 @@ def _spectra(
     b: Builder, frames: AnyTensor, window: AnyTensor | None, n: Length, count: Length
 ) -> ComplexTensor:
     """Of frames (.., n) in the rows, `count` frequencies each."""
-    dtype = real_dtype(frames.dtype)
-    if isinstance(n, Expr) or isinstance(count, Expr) or n > DIRECT_REAL:
-        shaped = frames if window is None else b.apply("aten::mul", frames, window)
-        return transform(b, shaped, n, -1, dtype, count)
-    table = constant(b, roots(n, count, -1, dtype), dtype)
-    if window is not None:
-        table = complex_of(b, b.apply("aten::mul", table, window), table.dtype)
-    return multilinear(b, lambda p, q: linear(b, p, q), frames, table)
+    shaped = frames if window is None else b.apply("aten::mul", frames, window)
+    return transform(b, shaped, n, -1, real_dtype(frames.dtype), count)
 
 
 def _stft(

@@ -51,6 +51,38 @@ CHAIN = function(
     '"x", "y"',
 )
 
+
+def sums_across(count: int) -> str:
+    """Of rows of what is turned before, so many neighbours."""
+    terms = " + ".join(f"a0.f32[i0, i1 + {k}]" if k else "a0.f32[i0, i1]" for k in range(count))
+    t, u = '!tg.tensor<"f32[64, 96]">', f'!tg.tensor<"f32[96, {64 - count}]">'
+    turned = '!tg.tensor<"f32[96, 64]">'
+    return function(
+        f"""
+  %t = tg.pointwise %x <"a0.f32[i1, i0]"> : ({t}) -> {turned}
+  %s = tg.pointwise %t <"{terms}"> : ({turned}) -> {u}
+  tg.return %s : {u}""",
+        f"%x: {t}",
+    )
+
+
+CASES_OF_ROWS = function(
+    f"""
+  %c = tg.pointwise %x <"{
+        "".join(f"select(i0 == {k}, a0.f32[0, i1] + a0.f32[{k}, i1], " for k in range(8))
+    }a0.f32[0, i1]{")" * 8}"> : ({T}) -> !tg.tensor<"f32[9, 1000]">
+  %t = tg.pointwise %c <"-a0.f32[i1, i0]"> : (!tg.tensor<"f32[9, 1000]">) -> \
+!tg.tensor<"f32[1000, 9]">
+  tg.return %t : !tg.tensor<"f32[1000, 9]">"""
+)
+RESHAPED = function(
+    f"""
+  %y = tg.view %x <"a0.f32[i0 // 40, i0 % 40 * 25 + i1]"> : ({T}) -> !tg.tensor<"f32[2560, 25]">
+  %z = tg.pointwise %y <"exp(a0.f32[i0, i1 // 5 * 5 + i1 % 5])"> : \
+(!tg.tensor<"f32[2560, 25]">) -> !tg.tensor<"f32[2560, 25]">
+  tg.return %z : !tg.tensor<"f32[2560, 25]">"""
+)
+
 RETURNS_ITS_ARGUMENT = function(f"  tg.return %x, %x : {T}, {T}")
 
 
@@ -207,6 +239,26 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         CHAIN,
         "inline",
         ['<"sigmoid(a0.f32[i0, i1] * a1.f32[i0, i1] + (1.0).f32)">', "tg.return"],
+    ),
+    "inline: what is turned is gathered where it is read at few places": (
+        sums_across(4),
+        "inline",
+        ["tg.pointwise %x", "a0.f32[i1, i0] + a0.f32[i1 + 1, i0]", "tg.return"],
+    ),
+    "inline: and turned once where it is read at many": (
+        sums_across(16),
+        "inline",
+        ['<"a0.f32[i1, i0]">', "a0.f32[i0, i1] + a0.f32[i0, i1 + 1]", "tg.return"],
+    ),
+    "inline: cases that share what they read stay side by side": (
+        CASES_OF_ROWS,
+        "inline",
+        ["select(i0 == 0", '<"-a0.f32[i1, i0]">', "tg.return"],
+    ),
+    "loops: a reshaped operand is read as it lies": (
+        RESHAPED,
+        "loops",
+        ["(p0: f32[64000]", "exp(p0.f32[i0 * 25 + i1])"],
     ),
     "inline: an expensive producer of two stages stays": (
         TWO_USES_OF_EXP,
