@@ -73,6 +73,11 @@ def as_convolution(p: Product) -> Convolution | None:
     return None
 
 
+SHORT_DEPTH, LEAST_READERS, MOST_COPIED = 36, 24, 1 << 20
+"""Channels times taps of a window, output channels that read each copy of it, and bytes of the
+copies of an image, which stay in the second cache."""
+
+
 def convolution_step(
     form: Convolution,
     vector_bytes: int,
@@ -101,6 +106,18 @@ def convolution_step(
     if first_cache >= LARGE_FIRST_CACHE and (known(p.depth.size) or 0) > blocking.depth:
         blocking = replace(blocking, depth=DEPTH_OF_LARGE)
     return f"{packed}turned convolution", astuple(blocking)
+
+
+def prefers_product(form: Convolution) -> bool:
+    """Whether the image had better be copied window by window, as the columns of a product: a
+    short depth is multiplied in less time than it takes to look for windows in a row of the image,
+    and columns go on from one row to the next."""
+    p = form.product
+    depth, rows, pixels = (known(axis.size) for axis in (p.depth, p.rows, p.columns))
+    if form.channels_last or depth is None or rows is None or pixels is None:
+        return False
+    near = depth * pixels * p.target.value.dtype.itemsize <= MOST_COPIED
+    return near and depth <= SHORT_DEPTH and rows >= LEAST_READERS
 
 
 def convolved_columns(

@@ -19,7 +19,7 @@ from .contraction_plan import blocking_for, worth_blocking
 from .contraction_shape import Product, made_of, product_of
 from .contraction_tile import Blocking
 from .contraction_tiles import tiles_blocking, tiles_misfit, worth_tiles
-from .convolution import as_convolution, convolution_step
+from .convolution import as_convolution, convolution_step, prefers_product
 from .convolution_nest import ConvolutionBlocking
 from .cpu_rows import schedule_row, schedule_rows
 from .cpu_vectors import CPUParameters, loops_in
@@ -79,13 +79,14 @@ def _product_step(
         return "plane filter", width
     kind, steps = product_kernel(product, buffers, parameters)
     convolution = as_convolution(product) if kind not in UNIT_KERNELS else None
-    if convolution is not None:
+    given = parameters.blocking if isinstance(parameters.blocking, ConvolutionBlocking) else None
+    if convolution is not None and (given or not prefers_product(convolution)):
         constant = made_of(convolution.product.x, parameters.fixed)
         name, sizes = convolution_step(
             convolution, width, buffers, constant, parameters.first_cache
         )
-        if isinstance(parameters.blocking, ConvolutionBlocking):
-            sizes = astuple(parameters.blocking)
+        if given is not None:
+            sizes = astuple(given)
         return name, *sizes
     # A blocking that is given is one of tiles.
     dots = as_dots(product, buffers) if parameters.blocking is None else None

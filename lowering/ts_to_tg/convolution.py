@@ -44,6 +44,13 @@ def inside(position: Expr, size: Expr, low: bool, high: bool) -> list[Expr]:
     return [*out, binary("lt", position, size)] if high else out
 
 
+def _with_dimensions(b: Builder, x: Tensor) -> Tensor:
+    """`x`, copied where dimensions of it are one in memory: windows reach over the edge of each."""
+    places = {f"i{d}" for d in range(x.rank)}
+    merges = any(len(places & e.free) > 1 for e in x.indices or ())
+    return b.copied(x) if merges else x
+
+
 def convolve(
     b: Builder,
     x: Tensor,
@@ -61,6 +68,7 @@ def convolve(
             b, b.call("aten::unsqueeze", x, 0), weight, bias, stride, padding, dilation, groups
         )
         return b.apply("aten::squeeze", out, 0)
+    x = _with_dimensions(b, x)
     steps, dilations = spread(stride, spatial), spread(dilation, spatial)
     kernel: list[Length] = [known(s) for s in weight.shape[2:]]
     low, high = _padding(padding, kernel, dilations)
@@ -137,6 +145,7 @@ def transposed(
             b, batched, weight, bias, stride, padding, output_padding, groups, dilation
         )
         return b.apply("aten::squeeze", out, 0)
+    x = _with_dimensions(b, x)
     steps, pads = spread(stride, spatial), spread(padding, spatial)
     extra, dilations = spread(output_padding, spatial), spread(dilation, spatial)
     kernel: list[Length] = [known(s) for s in weight.shape[2:]]
