@@ -30,6 +30,15 @@ def cases_of(value: Expr) -> list[Expr]:
     return cases
 
 
+MANY = 8
+"""Cases that are worth keeping side by side."""
+
+
+def are_many(value: Expr) -> bool:
+    """Whether it is one of many cases that share reads, which a kernel of its own does together."""
+    return len(cases_of(value)) >= MANY and share_reads(value)
+
+
 def share_reads(value: Expr) -> bool:
     """Whether what is read is read by two cases on the average."""
     return sum(len(loads(e)) for e in cases_of(value)) >= 2 * len(loads(value)) > 0

@@ -26,6 +26,7 @@ from tensorscript.dialects.tg.ops import (
 )
 from tensorscript.dialects.tg.types import TensorType
 
+from ..te.choices import are_many
 from .bodies import node_count, reads_of, telling
 from .product_parts import is_cut
 from .product_rows import keeps_rows
@@ -201,8 +202,15 @@ def _seeks_extreme(group: Group, op: KernelSource) -> bool:
 
 def _has_room(group: Group, op: KernelSource) -> bool:
     """Whether a group takes more stages, and one with the nodes of `op`."""
-    few = group.nodes + weight_of(op) <= NODES_LIMIT and len(group.ops) < STAGES_LIMIT
-    return few and not group.closed
+    if group.closed or any(map(_is_of_cases, (group.ops[0], op))):
+        return False
+    return group.nodes + weight_of(op) <= NODES_LIMIT and len(group.ops) < STAGES_LIMIT
+
+
+def _is_of_cases(op: KernelSource) -> bool:
+    """A map of many cases, which are done together in a kernel of their own
+    (`schedules/cases.py`)."""
+    return isinstance(op, ComputeOp) and are_many(op.expr)
 
 
 def joins(group: Group, op: KernelSource, on_cpu: bool) -> tuple[int, int] | None:

@@ -24,7 +24,7 @@ from tensorscript.dialects.tg.ops import (
     ReductionOp,
 )
 
-from ..te.choices import cases_of, share_reads
+from ..te.choices import are_many
 from .bodies import (
     compact_operands,
     expensive_count,
@@ -37,8 +37,6 @@ from .bodies import (
 CHEAP_NODES = 24
 """A body up to this size without expensive operations may be computed again in each consumer."""
 CHEAP_READS = 3
-MANY_CASES = 8
-"""Of one body, which share what they read as long as they are side by side."""
 MANY_READS = 16
 """Places from which on to turn a tensor once costs less than to gather each of them."""
 BODY_LIMIT = 1200
@@ -69,13 +67,13 @@ def _reads_each_once(consumer: ComputeOp | ReductionOp, operand: int, rank: int)
 def _suits_contraction(producer: ComputeOp, size: int, user: ContractOp, number: int) -> bool:
     """A product computes its factors many times, and reads each from one place; one that reads by
     windows looks for them along each dimension."""
-    if size > CHEAP_NODES or isinstance(producer, GatherOp):
-        return False
     reads = loads(producer.expr)
-    if not any(_walks(index) > 1 for read in reads for index in read.args):
-        return len(reads) <= 1
-    windowed = any(_walks(index) > 1 for at in reads_of(user.expr, number) for index in at)
-    return len(reads) <= 1 and not windowed
+    if size > CHEAP_NODES or isinstance(producer, GatherOp) or len(reads) > 1:
+        return False
+    merges = any(_walks(index) > 1 for read in reads for index in read.args)
+    return not merges or not any(
+        _walks(index) > 1 for at in reads_of(user.expr, number) for index in at
+    )
 
 
 def _walks(index: Expr) -> int:
@@ -105,7 +103,7 @@ def _may_inline(producer: ComputeOp) -> bool:
             node_count(user.body.data, BODY_LIMIT) + size > BODY_LIMIT
         ):
             return False
-    if len(cases_of(body)) >= MANY_CASES and share_reads(body):
+    if are_many(body):
         return False
     if _turns(producer) and any(
         len(reads_of(user.body.data, index)) >= MANY_READS

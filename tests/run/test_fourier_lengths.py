@@ -56,6 +56,14 @@ def spectra(x, window, n: int, hop: int):
     return ts.stft(x, n, hop, window.shape[0], window, return_complex=True)
 
 
+def convolved(x, y):
+    return ts.fft.irfft(ts.fft.rfft(x) * ts.fft.rfft(y))
+
+
+def two(x):
+    return ts.fft.fft(x, dim=-1), ts.fft.ifft(x, dim=-1)
+
+
 def numbers(shape: tuple[int, ...], dtype: type, is_complex: bool) -> np.ndarray:
     random = np.random.default_rng(len(shape))
     x = random.standard_normal(shape)
@@ -147,6 +155,19 @@ def test_radices(n: int) -> None:
         assert np.prod(found) == n and max(found) <= MOST_RADIX and found[0] == max(found)
     elif n > 1:
         assert any(n % p == 0 for p in range(23, n + 1) if all(p % q for q in range(2, 20)))
+
+
+def test_several_at_once() -> None:
+    """Transforms of one length read one table, and still are kernels of their own."""
+    x, y = (numbers((5, 128), np.float64, False) for _ in range(2))
+    f = ts.compile(convolved, (x, y), fallback="error")
+    close(f(x, y), np.fft.irfft(np.fft.rfft(x) * np.fft.rfft(y)), np.float64)
+    assert f.ir("schedule").count('"share"') == 4  # those of x and of y are the same kernels
+    z = numbers((5, 128), np.float64, True)
+    f = ts.compile(two, (z,), fallback="error")
+    for got, wanted in zip(f(z), (np.fft.fft(z), np.fft.ifft(z)), strict=True):
+        close(got, wanted, np.float64)
+    assert f.ir("schedule").count('"share"') == 4
 
 
 def test_passes_are_cases_side_by_side() -> None:
