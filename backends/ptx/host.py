@@ -24,7 +24,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, complex_dtype
 from tensorscript.base.errors import InternalError, ScriptError
 from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
@@ -181,11 +181,12 @@ class HostProgram:
             call.launcher.release(call.owned.pop())
 
     def results(self, call: Call) -> list[np.ndarray]:
-        """The outputs in order."""
-        return [
-            call.launcher.download(call.handles[b.name], call.shape(b), b.dtype)
-            for b in self._outputs()
-        ]
+        """The outputs in order, pairs of parts as complex numbers."""
+        found = []
+        for b in self._outputs():
+            array = call.launcher.download(call.handles[b.name], call.shape(b), b.dtype)
+            found.append(array.view(complex_dtype(b.dtype).numpy)[..., 0] if b.complex else array)
+        return found
 
     def _outputs(self) -> list[Buffer]:
         return [b for b in self.entry.buffers if b.mode == "out"]

@@ -46,7 +46,7 @@ def agree(function: Callable[..., Any], *arguments: Any, terms: int = 64) -> Any
     for wanted, own in pairs:
         a, b = np.asarray(wanted), np.asarray(own)
         assert a.dtype == b.dtype and a.shape == b.shape
-        if a.dtype.kind == "f":
+        if a.dtype.kind in "fc":
             np.testing.assert_allclose(b, a, rtol=0, atol=tolerance(a, terms))
         else:
             np.testing.assert_array_equal(b, a)
@@ -226,6 +226,20 @@ def collatz(n: int) -> int:
         n = n // 2 if n % 2 == 0 else 3 * n + 1
         steps += 1
     return steps
+
+
+def test_complex_numbers() -> None:
+    def parts(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        z = torch.complex(x, y)
+        return z * (2 + 1j), torch.fft.fft(z), z.imag
+
+    agree(parts, normal(3, 48), normal(3, 48, seed=1))
+    z = (normal(4, 5) + 1j * normal(4, 5, seed=1)).astype(np.complex64)
+
+    def squared(z: Tensor) -> Tensor:
+        return z * z
+
+    agree(squared, z)
 
 
 def test_control_flow_on_the_host() -> None:
