@@ -24,6 +24,7 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
@@ -71,6 +72,7 @@ def short_rows(loop: ForOp, buffers: dict[str, Buffer]) -> Rows | None:
     rows = {r.var: known(r.extent) or 0 for r in inside}
     own = private(list(loop.block.ops))
     found: dict[str, tuple[int, int]] = {}
+    around: dict[str, tuple[Expr, ...]] = {}
     otherwise: set[str] = set()
     for name, indices in accesses(loop):
         if name in own:
@@ -85,6 +87,9 @@ def short_rows(loop: ForOp, buffers: dict[str, Buffer]) -> Rows | None:
             continue
         place = row_dimension(buffer, indices, loop, rows)
         if place is None or found.setdefault(name, place) != place:
+            return None
+        others = tuple(i for i in indices if not i.free.intersection((loop.var, *rows)))
+        if around.setdefault(name, others) != others:  # rows of two places, as halves of a `cat`
             return None
     sizes = {buffers[name].dtype.itemsize for name in found}
     if len(sizes) != 1 or len(found) > MOST_BUFFERS:
@@ -117,6 +122,8 @@ def row_dimension(
     rest = [d for d, i in enumerate(indices) if i.free.intersection((loop.var, *rows))]
     by_row = [d for d in rest if loop.var in indices[d].free]
     if len(rest) != 2 or len(by_row) != 1 or str(indices[by_row[0]]) != loop.var:
+        return None
+    if any(map(loads, indices)):  # what lies where elements tell has no known bounds
         return None
     (place,) = (d for d in rest if d not in by_row)
     length = rows.get(str(indices[place]))

@@ -31,6 +31,31 @@ def first_of_one(x: ts.Tensor) -> ts.Tensor:
     return x.argmax(0, keepdim=True)
 
 
+def shares_of_both(x: ts.Tensor) -> ts.Tensor:
+    both = ts.cat([x, -x], 1).softmax(3)
+    return both.permute([1, 3, 2, 0])
+
+
+def shares_of_chosen(x: ts.Tensor, places: ts.Tensor) -> ts.Tensor:
+    return x.index_select(0, places).softmax(2)
+
+
+def test_rows_at_places_that_elements_tell_are_not_copied() -> None:
+    x, places = np.random.default_rng(0).standard_normal((4, 64, 5)), np.array([2, 1, 1])
+    chosen = np.exp(x[places])
+    found = ts.compile(shares_of_chosen, (x, places), fallback="error")(x, places)
+    np.testing.assert_allclose(found, chosen / chosen.sum(2, keepdims=True), rtol=1e-13)
+
+
+def test_rows_of_two_places_are_not_copied() -> None:
+    """Which half of the lines a row is of depends on the loop around it."""
+    x = np.random.default_rng(0).standard_normal((16, 8, 16, 3))
+    both = np.exp(np.concatenate([x, -x], 1))
+    wanted = (both / both.sum(3, keepdims=True)).transpose(1, 3, 2, 0)
+    found = ts.compile(shares_of_both, (x,), fallback="error")(x)
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-13)
+
+
 def test_columns_share_the_vectors_that_they_lie_in() -> None:
     """64 rows of 3 are 12 vectors of 16; the last one of each column ends with its last element."""
     x = np.random.default_rng(0).standard_normal((6400, 3)).astype("f4")
