@@ -70,8 +70,12 @@ def transform(
         d: default: the last one.
     """
     kept, d = n if count is None else count, x.rank - 1 if d is None else d
+    if isinstance(x, Tensor) and isinstance(n, int) and isinstance(kept, int) and kept > n // 2 + 1:
+        # Both halves are equal to the last bit, so that the first of two peaks is the greatest.
+        half = transform(b, x, n, sign, dtype, n // 2 + 1, d)
+        return _first(b, hermitian(b, half, n, d), d, kept)
     if isinstance(n, int) and isinstance(kept, int) and n >= LEAST_PASSES:
-        if isinstance(x, Tensor) and kept <= n // 2 + 1 and (factors := _pairs(n)):
+        if isinstance(x, Tensor) and (factors := _pairs(n)):
             return of_pairs(b, x, d, factors, sign, dtype, kept)
         if factors := radices(n):
             return _first(b, passes(b, x, d, factors, sign, dtype), d, kept)

@@ -28,6 +28,7 @@ from .complex_tensors import AnyTensor
 from .elements import as_expr
 from .emission import Body
 from .fourier_short import Number, short_transform, times
+from .fourier_tables import circle
 from .values import ComplexTensor, Tensor
 
 MOST_RADIX = 20
@@ -58,8 +59,8 @@ def _factors(n: int, count: int) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def _twiddles(r: int, m: int, sign: int, dtype: DType) -> np.ndarray:
     """(2, r, m): the real and imaginary parts of w(r m)^(p k)."""
-    turns = 2 * np.pi * (np.outer(np.arange(r), np.arange(m)) % (r * m)) / (r * m)
-    return np.stack([np.cos(turns), sign * np.sin(turns)]).astype(dtype.numpy)
+    cosine, sine = circle(np.outer(np.arange(r), np.arange(m)), r * m)
+    return np.stack([cosine, sign * sine]).astype(dtype.numpy)
 
 
 def _chosen(number: Expr, cases: Sequence[Expr]) -> Expr:

@@ -87,7 +87,8 @@ def to_pairs(b: Builder, x: ComplexTensor, d: int, factors: Sequence[int], dtype
 
 
 def hermitian(b: Builder, x: ComplexTensor, n: int | Expr, d: int) -> ComplexTensor:
-    """All n of a spectrum along dimension d of which `x` is the first half: the rest mirrors it."""
+    """All n of a spectrum along dimension d of which `x` is the first half: the rest mirrors it.
+    Numbers that are their own mirror images are real."""
     half = n // 2 + 1
 
     def part(t: Tensor, is_imaginary: bool) -> Tensor:
@@ -95,7 +96,10 @@ def hermitian(b: Builder, x: ComplexTensor, n: int | Expr, d: int) -> ComplexTen
             inside = binary("lt", i[d], half)
             at = select(inside, i[d], n - i[d])
             e = body.read(t, [*i[:d], at, *i[d + 1 :]], t.dtype)
-            return select(inside, e, -e) if is_imaginary else e
+            if not is_imaginary:
+                return e
+            alone = binary("or", i[d].equals(0), (i[d] * 2).equals(n))
+            return select(alone, const(0, t.dtype), select(inside, e, -e))
 
         return b.compute([*x.shape[:d], as_expr(n), *x.shape[d + 1 :]], t.dtype, make)
 

@@ -15,10 +15,20 @@ Table = tuple[np.ndarray, np.ndarray]
 """Real and imaginary parts."""
 
 
+def circle(phases: np.ndarray, period: int) -> Table:
+    """Cosine and sine of 2 pi phases / period, phases whole; quarters of a turn are exact."""
+    phases = phases % period
+    turns = 2 * np.pi * phases / period
+    cosine, sine = np.cos(turns), np.sin(turns)
+    sine[2 * phases % period == 0] = 0
+    cosine[(4 * phases % period == 0) & (2 * phases % period != 0)] = 0
+    return cosine, sine
+
+
 def _parts(phases: np.ndarray, period: int, dtype: DType) -> Table:
     """exp(2 pi i phases / period), phases whole."""
-    turns = 2 * np.pi * (phases % period) / period
-    return np.cos(turns).astype(dtype.numpy), np.sin(turns).astype(dtype.numpy)
+    cosine, sine = circle(phases, period)
+    return cosine.astype(dtype.numpy), sine.astype(dtype.numpy)
 
 
 @lru_cache(maxsize=64)
@@ -44,11 +54,10 @@ def waves(n: int, count: int, sign: int, dtype: DType) -> Table:
     """(count, n // 2 + 1) each: what frequency k takes of sums of the samples j and n - j, and of
     their differences. A sample that is its own mirror image counts twice in its sum."""
     half = np.arange(n // 2 + 1)
-    turns = 2 * np.pi * (np.outer(np.arange(count), half) % n) / n
+    cosine, sine = circle(np.outer(np.arange(count), half), n)
     alone = (half == 0) | (2 * half == n)
-    return (np.cos(turns) * np.where(alone, 0.5, 1.0)).astype(dtype.numpy), (
-        sign * np.sin(turns)
-    ).astype(dtype.numpy)
+    cosine *= np.where(alone, 0.5, 1.0)
+    return cosine.astype(dtype.numpy), (sign * sine).astype(dtype.numpy)
 
 
 @lru_cache(maxsize=64)
@@ -57,10 +66,8 @@ def inverse_waves(n: int, dtype: DType) -> Table:
     its sign, of half of the spectrum of a real signal."""
     half = np.arange(n // 2 + 1)
     weight = np.where((half == 0) | (2 * half == n), 1.0, 2.0)
-    turns = 2 * np.pi * (np.outer(half, half) % n) / n
-    return (np.cos(turns) * weight).astype(dtype.numpy), (-np.sin(turns) * weight).astype(
-        dtype.numpy
-    )
+    cosine, sine = circle(np.outer(half, half), n)
+    return (cosine * weight).astype(dtype.numpy), (-sine * weight).astype(dtype.numpy)
 
 
 @lru_cache(maxsize=64)

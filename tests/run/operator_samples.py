@@ -153,7 +153,8 @@ def tensor_leaf(out: Specialised, leaf: int, value: np.ndarray) -> tuple[DType, 
         return dtype, value
     found = complex_dtype(dtype)
     assert found.numpy is not None
-    return found, np.ascontiguousarray(value).view(found.numpy)[..., 0]
+    whole = value.dtype.kind == "c"
+    return found, value if whole else np.ascontiguousarray(value).view(found.numpy)[..., 0]
 
 
 def eager_values(name: str, arguments: Sequence[object]) -> list[object]:

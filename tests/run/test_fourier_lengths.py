@@ -99,6 +99,14 @@ def test_of_real_numbers(n: int, dtype: type) -> None:
     close(ts.compile(rfft, (x,), fallback="error")(x), np.fft.rfft(wide), dtype)
 
 
+@pytest.mark.parametrize("n", [5, 12, 31, 32, 37, 64, 90, 100, 128, 146, 256, 400, 1042])
+def test_both_halves_of_a_real_spectrum_are_equal(n: int) -> None:
+    """To the last bit, as PyTorch's: who looks for the largest frequency finds the first one."""
+    x = numbers((3, n), np.float32, False)
+    found = np.asarray(ts.compile(fft, (x,), fallback="error")(x))
+    np.testing.assert_array_equal(found[:, 1:], found[:, :0:-1].conj())
+
+
 @pytest.mark.parametrize("dtype", SUMS)
 @pytest.mark.parametrize("half", [33, 37, 51, 65, 101, 129, 201, 257, 347])
 def test_to_real_numbers(half: int, dtype: type) -> None:
