@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from aligned import aligned
 from sweep_programs import Program, programs
 
 LIBRARIES = ("tensorscript", "torch")
 TURNS, SECONDS = 5, 0.005
-_LINE = 64
 
 
 def array(spec: str, random: np.random.Generator) -> np.ndarray:
@@ -44,11 +44,7 @@ def array(spec: str, random: np.random.Generator) -> np.ndarray:
             "bool": lambda: random.random(shape) > 0.5,
             "rising": lambda: np.sort(random.standard_normal(shape, "f4")),
         }[kind]()
-    room = np.empty(made.nbytes + _LINE, np.uint8)
-    start = -room.ctypes.data % _LINE
-    placed = room[start : start + made.nbytes].view(made.dtype).reshape(shape)
-    placed[...] = made
-    return placed
+    return aligned(made)
 
 
 class _Contender:

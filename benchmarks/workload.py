@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from aligned import aligned
 from peers import lib
 
-_CACHE_LINE = 64
 Arguments = tuple[Any, ...]
 """Arrays; numbers and lists too where the program is `plain`."""
 
@@ -74,17 +74,10 @@ class Workload:
 
 
 def _aligned(value: Any) -> Any:
-    """Tensors of every library begin at a cache line. NumPy's arrays begin anywhere in one, and
-    vectors that lie in two lines cost up to a half more: whose arrays do would be luck."""
+    """What is an array begins at a cache line."""
     if isinstance(value, BFloat16):
-        return BFloat16(_aligned(value.bits))
-    if not isinstance(value, np.ndarray):
-        return value
-    memory = np.empty(value.nbytes + _CACHE_LINE, np.uint8)
-    first = -memory.ctypes.data % _CACHE_LINE
-    moved = memory[first : first + value.nbytes].view(value.dtype).reshape(value.shape)
-    moved[...] = value
-    return moved
+        return BFloat16(aligned(value.bits))
+    return aligned(value) if isinstance(value, np.ndarray) else value
 
 
 def workload(name: str, program: Callable[..., Any], make: Any, *peers: Any) -> Workload:

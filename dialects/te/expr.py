@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.base.errors import NotKnown
@@ -351,6 +351,14 @@ def all_of(conditions: Iterable[Expr]) -> Expr:
             continue
         out = c if out is None else binary("and", out, c)
     return out if out is not None else const(True, bool_)
+
+
+def one_of(cases: Sequence[Expr], number: Expr) -> Expr:
+    """The case that has this number, the last one for what is greater."""
+    *others, out = cases
+    for k, case in reversed(list(enumerate(others))):
+        out = select(number.equals(k), case, out)
+    return out
 
 
 def conjuncts(condition: Expr) -> list[Expr]:

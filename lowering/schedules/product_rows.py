@@ -94,8 +94,8 @@ class _WithRows(BlockedProduct):
         self.most_panels = max(1, min(blocking.panels, BLOCK_BYTES // (row_bytes * blocking.rows)))
         super().__init__(func, form.product, blocking, dtype, whole)
         most = self.most_panels if known(self.m) is None else self._most_panels_here()
-        rows = make_buffer("block", self.p.target.value.dtype, [most * self.tile.rows, self.n])
-        self.block_rows = rows
+        stored = self.p.target.value.dtype
+        self.block_rows = make_buffer("block", stored, [most * self.tile.rows, self.n])
 
     def _most_panels_here(self) -> int:
         return -(-(known(self.panels_m) or 1) // (known(self.blocks) or 1))

@@ -9,7 +9,7 @@ from xdsl.ir import Block, SSAValue
 
 from tensorscript.base.dtypes import float32
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import Expr, all_of, const, load, select, var
+from tensorscript.dialects.te.expr import Expr, all_of, const, load, one_of, select, var
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
@@ -50,14 +50,6 @@ def _type(*sizes: int) -> TensorType:
 def _places(sizes: Sequence[int]) -> list[Expr]:
     """The indices of a result of these sizes; that of a dimension of one place is 0."""
     return [const(0) if size == 1 else var(f"i{d}") for d, size in enumerate(sizes)]
-
-
-def _chosen(number: Expr, values: Sequence[Expr]) -> Expr:
-    """The one of the values that has this number."""
-    *others, out = values
-    for k, value in reversed(list(enumerate(others))):
-        out = select(number.equals(k), value, out)
-    return out
 
 
 class Tiles:
@@ -138,7 +130,7 @@ class Tiles:
             for k in range(self.side)
         ]
         parts = [e for row in in_both(INPUTS[self.tile], square) for e in row]
-        return self._insert(PointwiseOp([image], _chosen(p, parts), type_))
+        return self._insert(PointwiseOp([image], one_of(parts, p), type_))
 
     def weights(self) -> SSAValue:
         """G g G^T by position, of (positions, channels, out)."""
@@ -162,7 +154,7 @@ class Tiles:
         """G g G^T of weights that the program computes."""
         p, c, o = _places((self.side**2, self.c.channels, self.c.out))
         taps = [[load("a0", [o, c, k, j], float32) for j in range(KERNEL)] for k in range(KERNEL)]
-        return _chosen(p, [e for row in filter_body(taps, self.tile) for e in row])
+        return one_of([e for row in filter_body(taps, self.tile) for e in row], p)
 
     def products(self, inputs: SSAValue, weights: SSAValue) -> SSAValue:
         """At each position, the product of tiles by channels and channels by channels."""
@@ -186,7 +178,7 @@ class Tiles:
             for a in range(self.side)
         ]
         rows = in_both(OUTPUTS[self.tile], square)
-        body = _chosen(y % self.tile, [_chosen(x % self.tile, row) for row in rows])
+        body = one_of([one_of(row, x % self.tile) for row in rows], y % self.tile)
         return self._insert(PointwiseOp([products], body, _type(*shape)))
 
     def result(self, tiles: SSAValue) -> SSAValue:

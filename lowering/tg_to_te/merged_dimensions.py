@@ -46,9 +46,10 @@ def merged_runs(kernel: KernelOp, number: int) -> Runs | None:
         if not isinstance(op, ComputeOp | ReductionOp):
             return None
         bodies.append(op.body.data)
+        ranges = _ranges(op)
         for place, value in enumerate(op.inputs):
             if value is argument:
-                reads += [(at, _ranges(op)) for at in reads_of(op.body.data, place)]
+                reads += [(at, ranges) for at in reads_of(op.body.data, place)]
     if not any(_divisions(index) for at, _ in reads for index in at):
         return None
     beside = {n.args for body in bodies for n in _outside_of_reads(body) if _divides(n)}

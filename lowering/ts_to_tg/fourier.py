@@ -117,11 +117,9 @@ def _folded(b: Builder, x: AnyTensor, n: int, sign: int, dtype: DType, count: in
         [linear(b, _mirrored(b, part, n, dtype, way), table) for part in parts]
         for table, way in zip(tables, (1, -1), strict=True)
     )
+    if len(parts) == 1:  # of real numbers no more is asked for
+        return ComplexTensor(even[0], odd[0])
     shape = [*x.shape[:-1], as_expr(count)]
-    if len(parts) == 1:
-        return ComplexTensor(
-            _spread(b, shape, n, even[0], None), _spread(b, shape, n, None, odd[0])
-        )
     turned = b.apply("aten::neg", odd[1])
     return ComplexTensor(
         _spread(b, shape, n, even[0], turned), _spread(b, shape, n, even[1], odd[0])
@@ -139,23 +137,17 @@ def _mirrored(b: Builder, x: Tensor, n: int, dtype: DType, way: int) -> Tensor:
     return b.compute([*x.shape[:-1], as_expr(n // 2 + 1)], dtype, make)
 
 
-def _spread(
-    b: Builder, shape: Sequence[Expr], n: int, even: Tensor | None, odd: Tensor | None
-) -> Tensor:
+def _spread(b: Builder, shape: Sequence[Expr], n: int, even: Tensor, odd: Tensor) -> Tensor:
     """All n numbers, of what those at k and n - k have in common and what differs by its sign."""
-    like = odd if even is None else even
-    assert like is not None
     half = n // 2 + 1
 
     def make(body: Body, i: list[Expr]) -> Expr:
         inside = binary("lt", i[-1], half)
         at = [*i[:-1], select(inside, i[-1], n - i[-1])]
-        found = [body.read(t, at, like.dtype) for t in (even, odd) if t is not None]
-        if odd is not None:
-            found[-1] = select(inside, found[-1], -found[-1])
-        return found[0] if len(found) == 1 else found[0] + found[1]
+        common, apart = (body.read(t, at, t.dtype) for t in (even, odd))
+        return common + select(inside, apart, -apart)
 
-    return b.compute(shape, like.dtype, make)
+    return b.compute(shape, even.dtype, make)
 
 
 def _first(b: Builder, x: ComplexTensor, d: int, count: int) -> ComplexTensor:

@@ -21,7 +21,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from tensorscript.base.dtypes import DType
-from tensorscript.dialects.te.expr import Expr, const, select
+from tensorscript.dialects.te.expr import Expr, const, one_of
 
 from .builder import Builder
 from .complex_tensors import AnyTensor
@@ -61,14 +61,6 @@ def _twiddles(r: int, m: int, sign: int, dtype: DType) -> np.ndarray:
     """(2, r, m): the real and imaginary parts of w(r m)^(p k)."""
     cosine, sine = circle(np.outer(np.arange(r), np.arange(m)), r * m)
     return np.stack([cosine, sign * sine]).astype(dtype.numpy)
-
-
-def _chosen(number: Expr, cases: Sequence[Expr]) -> Expr:
-    """The case that has this number."""
-    *others, out = cases
-    for k, case in reversed(list(enumerate(others))):
-        out = select(number.equals(k), case, out)
-    return out
 
 
 Read = Callable[[Body, list[Expr], Expr, list[Expr]], Number]
@@ -130,7 +122,7 @@ def _pass(
                 found[number] = times(found[number], *w)
         zero = const(0, dtype)
         cases = ([zero if (e := n[c]) is None else e for n in found] for c in range(2))
-        return _chosen(part, [_chosen(k, parts) for parts in cases])
+        return one_of([one_of(parts, k) for parts in cases], part)
 
     sides = [r, m] if is_turned else [m, r]
     made = b.compute([const(2), *lead, *map(as_expr, sides), *inside], dtype, make)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from thread_count import threads_of
 from xdsl.dialects.builtin import StringAttr
 
 import tensorscript as ts
@@ -16,7 +17,6 @@ from tensorscript.dialects.te.ops import functions
 from tensorscript.lowering.schedule import Scheduler
 from tensorscript.lowering.schedules.product_rows import product_with_rows
 from tensorscript.lowering.te.evaluate import evaluate
-from tests.run.thread_count import threads_of
 
 LOGICAL = """
 te.func @k kernel logical contraction ({parameters}) {{

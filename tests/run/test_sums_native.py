@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from thread_count import threads_of
 
 import tensorscript as ts
 from tensorscript.compiler.options import CompileOptions
@@ -76,21 +76,11 @@ VERIFIED = CompileOptions(fallback="error", verify=True, cache=False)
 """Every step of a schedule is checked."""
 
 
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    before = ts.get_num_threads()
-    ts.set_num_threads(count)
-    try:
-        yield
-    finally:
-        ts.set_num_threads(before)
-
-
 def test_threads_share_no_accumulator() -> None:
     """A sum over a size that each call gives."""
     total = ts.compile(whole, (ts.TensorSpec(("N",), ts.int64),), options=VERIFIED)
     x = np.arange(1_000_000)
-    with threads(2):
+    with threads_of(2):
         assert [int(total(x)) for _ in range(5)] == [int(x.sum())] * 5
 
 
@@ -124,7 +114,7 @@ def test_threads_do_not_change_sums_over_sizes_of_the_call(name: str) -> None:
         x = np.random.default_rng(4).random(shape).astype(np.float32)
         results = []
         for count in (1, 2):
-            with threads(count):
+            with threads_of(count):
                 results.append(np.asarray(compiled(x)))
         np.testing.assert_array_equal(results[0], results[1])
         if x.size or program is not variance:
