@@ -112,11 +112,11 @@ def _extremum(site: Site, a: str, b: str, less: bool) -> str:
     # only two unknown operands need a second test.
     if _is_number(b):
         a, b = b, a
-    best = _better(site, a, b, less)
+    best = better(site, a, b, less)
     return best if _is_number(a) else site.choose(site.test("uno", a, a), a, best)
 
 
-def _better(site: Site, a: str, b: str, less: bool) -> str:
+def better(site: Site, a: str, b: str, less: bool) -> str:
     """The extremum of floats that are no NaN."""
     return site.choose(site.test("olt" if less else "ogt", a, b), a, b)
 
@@ -130,7 +130,7 @@ def _max(site: Site, a: str, b: str) -> str:
 
 
 def _greater(site: Site, a: str, b: str) -> str:
-    return _better(site, a, b, less=False)
+    return better(site, a, b, less=False)
 
 
 def _bitwise(opcode: str) -> Callable[[Site, str, str], str]:
@@ -247,7 +247,7 @@ def _float_extremum(site: Site, combiner: str, value: str) -> str:
         low, high = _halves(half, vector_of(element, size), value)
         if combiner != "greater":
             has_nan = has_nan or _any(half, half.test("uno", low, high))
-        value = _better(half, low, high, combiner == "min")
+        value = better(half, low, high, combiner == "min")
         size = half.lanes
     if combiner == "greater":
         return value

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntAttr, StringAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tensorscript.base.dtypes import BY_SHORT, DType
+from tensorscript.base.dtypes import BY_SHORT, DType, bool_
 
 from .buffers import SCOPES, Buffer, BufferAttr, ExprAttr, ExprsAttr, parse_parameter, split_commas
 from .expr import Expr, ExprLike, add, as_expr, binary, var
@@ -18,6 +18,8 @@ from .expr_text import text
 from .syntax import HeadOp, match_head
 
 COMBINERS = ("add", "mul", "min", "max", "greater", "and", "or", "xor")
+SCANS = ("add", "min", "max")
+"""Those of te.scan."""
 
 
 @irdl_op_definition
@@ -232,13 +234,14 @@ class UpdateOp(_Access):
 
 @irdl_op_definition
 class ScanOp(_Binding):
-    """One step of a recurrence that each iteration sees the result of, integers only.
+    """One step of a recurrence that each iteration sees the result of.
 
     The te.var `carried` becomes `combiner(value, carried + step)`, and `var` names that. It does so
     in the order of the iterations in a vector loop too, where the lanes are combined at distances
-    1, 2, 4...: Hillis and Steele, "Data parallel algorithms", CACM 29(12), 1986. A `step` is for
-    minima and maxima; it does not vary, and no sum of a value, or of what is carried, and as many
-    steps as there are iterations in the loop leaves the dtype."""
+    1, 2, 4...: Hillis and Steele, "Data parallel algorithms", CACM 29(12), 1986. So sums of floats
+    are grouped otherwise there. A `step` is for minima and maxima of integers; it does not vary,
+    and no sum of a value, or of what is carried, and as many steps as there are iterations in the
+    loop leaves the dtype."""
 
     name = "te.scan"
     carried_name = prop_def(StringAttr)
@@ -268,22 +271,30 @@ class ScanOp(_Binding):
     @property
     def next(self) -> Expr:
         """What `carried` becomes."""
-        return binary(self.combiner, self.value, add(var(self.carried, self.dtype), self.step))
+        before = var(self.carried, self.dtype)
+        return binary(self.combiner, self.value, add(before, self.step) if self.steps else before)
+
+    @property
+    def steps(self) -> bool:
+        """Whether there is a step."""
+        return not (self.step.is_const and self.step.value == 0)
 
     def verify_(self) -> None:
-        if self.combiner not in ("add", "min", "max") or not self.dtype.is_integral:
+        if self.combiner not in SCANS or self.dtype is bool_:
             raise VerifyException(f"no scan of {self.dtype} with {self.combiner}")
-        if self.combiner == "add" and not self.step.is_int(0):
-            raise VerifyException("a sum has no step beside its values")
+        if self.steps and (self.combiner == "add" or not self.dtype.is_integral):
+            raise VerifyException("only extremes of integers have a step beside their values")
 
     def head(self) -> str:
-        value = f"{self.combiner}= {text(self.value)}, step {text(self.step)}"
+        step = f", step {text(self.step)}" if self.steps else ""
+        value = f"{self.combiner}= {text(self.value)}{step}"
         return f"{self.var}: {self.dtype.short} of {self.carried} {value}"
 
     @classmethod
     def from_head(cls, head: str) -> ScanOp:
-        found = match_head(r"(\S+): \w+ of (\S+) (\w+)= (.*), step (.*)", head)
-        return cls(found[1], found[2], found[3], parse(found[4]), parse(found[5]))
+        found = match_head(r"(\S+): \w+ of (\S+) (\w+)= (.*?)(?:, step (.*))?$", head)
+        step = 0 if found[5] is None else parse(found[5])
+        return cls(found[1], found[2], found[3], parse(found[4]), step)
 
 
 @irdl_op_definition

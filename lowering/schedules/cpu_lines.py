@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.ir import Block
@@ -10,8 +11,10 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp
 from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
+from ..te import scan
 from ..te.affine import coefficient, flat_index, known
 from ..te.dependence import carried
+from ..te.scan import Line, line_of
 from .allotted import share_rows
 from .cpu_kernels import tensorize
 from .cpu_vectors import (
@@ -26,12 +29,14 @@ from .cpu_vectors import (
 )
 from .loops import collapse_all
 from .order_line import ranking_of
+from .scan_shape import LEAST_LANES
 
 
 def schedule_scan(scheduler: Scheduler, parameters: CPUParameters) -> None:
     """Lines that lie side by side, so that one walks across them, are lanes."""
     lines = [loop for loop in scheduler.nest.loops.values() if _begins_line(loop)]
     if len(lines) != 1 or not _lines_as_lanes(scheduler, lines[0], parameters):
+        _scan_in_vectors(scheduler, parameters)
         schedule_lines(scheduler, parameters)
         return
     for loop in loops_in(scheduler.func.block):  # whole vectors, and the lines that are left
@@ -66,6 +71,32 @@ def _lines_as_lanes(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters
     for made in (*scheduler.do("distribute", inner), inner):
         scheduler.do("vectorize", made)
     return True
+
+
+def _scan_in_vectors(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    """The elements of lines that lie side by side are lanes of scans."""
+    buffers = scheduler.nest.buffers
+    for loop in list(scheduler.nest.loops.values()):
+        line = line_of(loop)
+        if line is None:
+            continue
+        lanes = parameters.vector_bytes // line.running.dtype.itemsize
+        stores = [op for op in loop.block.ops if isinstance(op, StoreOp)]
+        steps = [coefficient(flat_index(buffers[op.buffer], op.indices), loop.var) for op in stores]
+        aligned = all(step is not None and step.is_int(1) for step in steps)
+        if not aligned or lanes < LEAST_LANES or (known(loop.extent) or lanes) < lanes:
+            continue
+        if _regroups(line, stores) and scan.check(scheduler.nest, loop.var, lanes) is None:
+            scheduler.do("scan", loop.var, lanes)
+
+
+def _regroups(line: Line, stores: Sequence[StoreOp]) -> bool:
+    """Whether groups of lanes give what one after the other do, sums of floats within what the
+    results are rounded to."""
+    dtype = line.running.dtype
+    if line.update.combiner != "add" or not dtype.is_floating_point:
+        return True
+    return all(op.value.op == "cast" and op.value.dtype.bits < dtype.bits for op in stores)
 
 
 def schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:

@@ -21,6 +21,7 @@ from tensorscript.dialects.te.ops import (
     CallOp,
     ForOp,
     LetOp,
+    ScanOp,
     StoreOp,
     UpdateOp,
     VarOp,
@@ -78,6 +79,9 @@ def _collect(nest: Nest, op: Operation, loops: tuple[ForOp, ...]) -> Iterator[Ac
         yield Access(op.buffer, op.indices, mode, op, loops)
     elif isinstance(op, (AssignOp, VarOp)):
         yield Access(op.var, (), WRITE, op, loops)
+    elif isinstance(op, ScanOp):
+        for mode in (READ, WRITE):
+            yield Access(op.carried, (), mode, op, loops)
     elif isinstance(op, CallOp):
         for argument in op.arguments:
             if argument.op == "var" and argument.value in nest.buffers:

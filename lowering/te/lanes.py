@@ -22,7 +22,7 @@ MakeBody = Callable[[Expr, str], list[Operation]]
 """(position, name of the lane variable) -> statements of one lane."""
 
 
-def _strips(
+def strips(
     loop: ForOp, lanes: int, body: MakeBody, kind: str = "serial", grain: int | None = None
 ) -> list[Operation]:
     """Whole vectors, then the masked rest; `kind` is that of the loop over whole vectors, which
@@ -65,7 +65,7 @@ def vectorize_map(
     def body(position: Expr, lane: str) -> list[Operation]:
         return copy_all(loop.block.ops, substituting({loop.var: position}))
 
-    return _strips(loop, lanes, body, kind, grain)
+    return strips(loop, lanes, body, kind, grain)
 
 
 def vectorize_reduction(loop: ForOp, lanes: int, kept: int | None = None) -> list[Operation]:
@@ -117,4 +117,4 @@ def vectorize_reduction(loop: ForOp, lanes: int, kept: int | None = None) -> lis
                 out.append(copy_statement(op, rewrite))
         return out
 
-    return [*before, *_strips(loop, lanes, body), *after]
+    return [*before, *strips(loop, lanes, body), *after]

@@ -52,7 +52,7 @@ SCANNED_SUM = """
   te.if (j < n) & (n - j >= 4) {
     te.while (j < n) & (n - j >= 4) {
       te.for j_v in 0 .. 4 vector {
-        te.scan c_s: i64 of c add= x.i64[j + j_v], step 0
+        te.scan c_s: i64 of c add= x.i64[j + j_v]
         te.store t[0, j + j_v] = c_s * 2
       }
       te.assign j = j + 4
@@ -90,10 +90,10 @@ def test_a_running_sum() -> None:
     [
         ("max(c - 1, x.i64[j])", "max= x.i64[j + j_v_1], step -1"),
         ("min(c + k, x.i64[j])", "min= x.i64[j + j_v_1], step k"),
-        ("min(c, x.i64[j])", "min= x.i64[j + j_v], step 0"),
+        ("min(c, x.i64[j])", "min= x.i64[j + j_v]"),
         ("min(min(c + 1, j), x.i64[j])", "min= min(j + j_v_1, x.i64[j + j_v_1]), step 1"),
-        ("select(x.i64[j] > c, x.i64[j], c)", "max= x.i64[j + j_v], step 0"),
-        ("c - x.i64[j]", "add= -x.i64[j + j_v], step 0"),
+        ("select(x.i64[j] > c, x.i64[j], c)", "max= x.i64[j + j_v]"),
+        ("c - x.i64[j]", "add= -x.i64[j + j_v]"),
     ],
 )
 def test_what_is_linear(value: str, scan: str) -> None:
