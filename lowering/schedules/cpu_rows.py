@@ -28,6 +28,7 @@ from .cpu_vectors import (
     shrunk,
     vectorize_inside,
 )
+from .crossed import turn_lanes
 from .grouped_moments import cut_moments, group_moments
 from .loops import collapse_all, outer_loops
 from .places import narrow_places, track_places
@@ -180,7 +181,11 @@ def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters
     else:
         beside = set(block.ops)
         scheduler.do("vectorize_outer", loop.var, lanes)
-        _write_out_taps(scheduler, [op for op in block.ops if op not in beside])
+        made = [op for op in block.ops if op not in beside]
+        _write_out_taps(scheduler, made)
+        for inner in [op for each in made for op in each.walk() if isinstance(op, ForOp)]:
+            if inner.parent is not None:
+                turn_lanes(scheduler, inner, parameters)
 
 
 def _lanes_across(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 
 from tensorscript.dialects.te.expr import Expr
-from tensorscript.dialects.te.ops import ForOp
+from tensorscript.dialects.te.ops import ForOp, StoreOp
 from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.te.schedule import Step
 
@@ -14,8 +14,9 @@ from ..schedule import Scheduler
 from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.interleave import interleaves
 from ..te.nest import only_child
-from ..te.squares import SAME_SET, Crossing
-from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside
+from ..te.rebuild import copy_all
+from ..te.squares import SAME_SET, Crossing, crossing
+from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside, writes_contiguous
 
 FEW_SQUARES = 8
 """Of columns, whose loop would be too short to be shared between threads."""
@@ -130,6 +131,30 @@ def _pair_squares(scheduler: Scheduler, found: Crossing) -> None:
         return
     _, inner = scheduler.do("split", f"{found.row.var}_o", 2, "exact")
     scheduler.do("reorder", f"{found.loops[-1].var}_o", inner)
+
+
+def turn_lanes(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
+    """Lanes that store across the loop around them, each into another row, by squares instead.
+
+    ```
+    for j { for v vector { y[v, j] = t[j, v] } } --> for v { for j { y[v, j] = t[j, v] } }
+    ```
+    This nest reads across, and is transposed in registers (step `squares`).
+    """
+    lanes = only_child(loop.block)
+    if loop.kind.data != "serial" or loop.is_reduction or not isinstance(lanes, ForOp):
+        return
+    if lanes.kind.data != "vector" or not all(isinstance(op, StoreOp) for op in lanes.block.ops):
+        return
+    if not writes_contiguous(loop, scheduler.nest.buffers):
+        return
+    row, column = lanes.var, loop.var
+    inner = ForOp(column, loop.extent, copy_all(lanes.block.ops, lambda e: e), start=loop.start)
+    nest = ForOp(row, lanes.extent, [inner], start=lanes.start)
+    if (found := crossing(nest, scheduler.nest.buffers, parameters.vector_bytes)) is not None:
+        scheduler.do("serial", row)
+        scheduler.do("reorder", row, column)
+        scheduler.do("squares", row, column, found.side)
 
 
 def put_together(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> bool:
