@@ -32,6 +32,7 @@ from tensorscript.lowering.tg.integer_products import integer_products
 from tensorscript.lowering.tg.normalize import normalize
 from tensorscript.lowering.tg.separate_windows import separate_windows
 from tensorscript.lowering.tg.split_batch import split_batch
+from tensorscript.lowering.tg.turn_pairs import turn_pairs
 from tensorscript.lowering.tg.winograd import winograd
 from tensorscript.lowering.tg_to_te.host import tg_to_te
 
@@ -210,6 +211,12 @@ PASSES: tuple[Pass, ...] = (
         "kernels",
         _split_batch,
         "images go one by one through ops whose results leave the caches (CPU); ops are final",
+    ),
+    Pass(
+        "turn-pairs",
+        "kernels",
+        _each_function(turn_pairs),
+        "what all pairs of rows read is turned, so that pairs lie side by side; ops are final",
     ),
     Pass(
         "separate-windows",

@@ -40,6 +40,8 @@ def may_be_near(context: Context, target: Target) -> bool:
     count = context.resolve(element_count(target.place.buffer))
     if count.is_const and int(count) < 2 * lanes:
         return False
+    if not context.scope.read.isdisjoint(target.index.free):
+        return False
     return not any(e.op == "load" for e in walk(target.index))
 
 

@@ -88,12 +88,35 @@ def addresses(context: Context, target: Target, evaluate: Evaluate) -> str:
             f"<{lanes} x {kind}> {offsets}",
             "p",
         )
-    offsets = context.widen(evaluate(context, target.index), target.index.dtype, lanes)
+    steady, varying = _parted(context, target.index)
+    start, inbounds = place.pointer, " inbounds"
+    if not steady.is_int(0):  # it alone may lie anywhere
+        offset, inbounds = evaluate(context, steady).text, ""
+        start = context.code.let(
+            f"getelementptr {element}, {place.pointer_type} {start}, i64 {offset}", "p"
+        )
+    offsets = context.widen(evaluate(context, varying), varying.dtype, lanes)
     return context.code.let(
-        f"getelementptr inbounds {element}, {place.pointer_type} {place.pointer}, "
+        f"getelementptr{inbounds} {element}, {place.pointer_type} {start}, "
         f"<{lanes} x i64> {offsets}",
         "p",
     )
+
+
+def _parted(context: Context, index: Expr) -> tuple[Expr, Expr]:
+    """A sum as what all lanes have and what each has of its own: of a loop that only the first
+    changes along, LLVM computes the second once."""
+    steady, varying = const(0), const(0)
+    stack = [index]
+    while stack:
+        e = stack.pop()
+        if e.op == "add":
+            stack += e.args
+        elif context.varies(e):
+            varying = add(e, varying)
+        else:
+            steady = add(e, steady)
+    return steady, varying
 
 
 def all_lanes(context: Context) -> str:

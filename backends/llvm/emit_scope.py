@@ -93,13 +93,15 @@ class Lane:
 class Scope:
     """Names in force. te names are unique in a function, so entries are simply overwritten.
 
-    `joined` are conditions of several comparisons of data, all of which are there.
+    `joined` are conditions of several comparisons of data, all of which are there; `read` are
+    values that something in memory tells.
     """
 
     values: dict[str, Bound | Slot] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     replaced: dict[str, Expr] = field(default_factory=dict)
     joined: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
 
     def bound(self, name: object) -> Bound | None:
         found = self.values.get(str(name))

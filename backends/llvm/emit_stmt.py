@@ -54,6 +54,8 @@ def emit_let(context: Context, op: Operation) -> None:
         context.vector.varying.add(op.var)
     if _is_joined(value):
         scope.joined.add(op.var)
+    if loads(value) or not scope.read.isdisjoint(value.free):
+        scope.read.add(op.var)
     is_index = value.dtype is int64
     scope.values[op.var] = Bound(
         value_of(context, value),

@@ -35,6 +35,7 @@ from .crossed import in_squares, put_together
 from .loops import collapse_all
 from .pieces import cut_in_pieces
 from .prepack import constant_arguments
+from .steady import run_steady
 from .streamed import handed_out, stream_results
 
 
@@ -48,7 +49,9 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
             continue
         if (found := crossing(loop, scheduler.nest.buffers, parameters.vector_bytes)) is not None:
             in_squares(scheduler, found, parameters)
-        elif not put_together(scheduler, loop, parameters):
+        elif not (
+            put_together(scheduler, loop, parameters) or run_steady(scheduler, loop, parameters)
+        ):
             vectorize_inside(scheduler, loop, parameters)
     for loop in loops_in(block):
         if loop.kind.data == "serial":

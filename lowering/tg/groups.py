@@ -170,9 +170,13 @@ def _lines_fit(group: Group, op: ComputeOp | ReductionOp, shared: int, last: int
     rank = len(group.dims)
     if last == 0 or shared + last >= rank:
         return False
-    lines = [sizes_of(member)[shared : rank - last] for member in (*group.ops, op)]
-    lines += [m.extents.data for m in (*group.ops, op) if isinstance(m, ReductionOp)]
-    return all(line_.is_const and not _exceeds(line_, LINE_LIMIT) for line_ in map(product, lines))
+    lines = []
+    for member in (*group.ops, op):
+        line_ = product(sizes_of(member)[shared : rank - last])
+        if isinstance(member, ReductionOp):  # at each of its elements
+            line_ = mul(line_, product(member.extents.data))
+        lines.append(line_)
+    return all(line_.is_const and not _exceeds(line_, LINE_LIMIT) for line_ in lines)
 
 
 def _rows_fit(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
