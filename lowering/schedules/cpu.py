@@ -33,7 +33,7 @@ from .cases import in_cases
 from .cpu_vectors import CPUParameters, loops_in, make_parallel, vectorize_inside
 from .crossed import in_squares, put_together
 from .loops import collapse_all
-from .pieces import cut_in_pieces
+from .pieces import cut_around_short, cut_in_pieces
 from .prepack import constant_arguments
 from .steady import run_steady
 from .streamed import handed_out, stream_results
@@ -42,6 +42,8 @@ from .streamed import handed_out, stream_results
 def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None:
     block = scheduler.func.block
     collapse_all(scheduler, block)
+    for loop in loops_in(block):
+        cut_around_short(scheduler, loop)
     for loop in loops_in(block):
         cut_in_pieces(scheduler, loop)
     for loop in loops_in(block):

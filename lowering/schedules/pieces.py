@@ -8,6 +8,8 @@ stretch: `slice_head`, `normalize` |
 | none, but `select(j < 333, x[j], y[j - 333])` chooses (`cat`) | the same, if none is short |
 
 In a stretch the index walks on evenly, which the simplifier finds; before, each lane was gathered.
+Where the innermost loops are short, the one around them is cut in the same way (rows of three that
+follow others): its pieces and they are one loop then.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from tensorscript.dialects.te.vocabulary import COMPARISONS
 
 from ..schedule import Scheduler
 from ..te.affine import coefficient, expressions, known
+from ..te.nest import only_child
 from .cpu_vectors import is_innermost, loops_in
+from .loops import collapse_all
 
 SHORTEST_LOOP = 64
 """Iterations of a loop that is cut, and of a stretch between elements that are chosen."""
@@ -40,8 +44,7 @@ def cut_in_pieces(scheduler: Scheduler, loop: ForOp) -> None:
     size = known(loop.extent)
     if size is None or size < SHORTEST_LOOP or not loop.start.is_int(0) or loop.is_reduction:
         return
-    ranges = scheduler.nest.body_ranges(loop)
-    values = [simplify(e, ranges) for op in loop.block.ops for e in expressions(op)]
+    values = _values(scheduler, loop)
     indices = [i for e in values for read in loads(e) for i in read.args]
     periods = {p for e in indices for p in _periods(e, loop.var)}
     if len(periods) == 1 and (period := periods.pop()) >= SHORTEST_PERIOD and not size % period:
@@ -57,6 +60,37 @@ def cut_in_pieces(scheduler: Scheduler, loop: ForOp) -> None:
             cut_in_pieces(scheduler, scheduler.nest.loops[name])  # for what the first cuts hid
 
 
+def _values(scheduler: Scheduler, inner: ForOp) -> list[Expr]:
+    """What stands in the last loop of a nest, by what is known of the numbers of its loops."""
+    ranges = scheduler.nest.body_ranges(inner)
+    return [simplify(e, ranges) for op in inner.block.ops for e in expressions(op)]
+
+
+def cut_around_short(scheduler: Scheduler, loop: ForOp) -> None:
+    """Cut the loop of a perfect nest around loops that are short together, and make one of these
+    and each piece."""
+    loops = [loop]
+    while isinstance(below := only_child(loops[-1].block), ForOp):
+        loops.append(below)
+    inner, inside = loops[-1], 1
+    while loops and (extent := known(loops[-1].extent)) and inside * extent < SHORTEST_LOOP:
+        inside *= extent
+        loops.pop()
+    if inside == 1 or not loops or (size := known(loops[-1].extent)) is None:
+        return
+    around, block = loops[-1], loops[-1].parent
+    assert block is not None  # a loop of the function
+    values = _values(scheduler, inner)
+    places = {c for e in values for c in turning_points(e, around.var, size)}
+    if not 0 < len(places) <= MOST_CUTS or any(p for e in values for p in _periods(e, around.var)):
+        return
+    if max(_gaps(places, size)) * inside < SHORTEST_LOOP:
+        return
+    cut_at(scheduler, around.var, sorted(places))
+    scheduler.do("simplify", scheduler.func.sym_name.data)  # what was chosen between is gone
+    collapse_all(scheduler, block)
+
+
 def _gaps(places: set[int], size: int) -> list[int]:
     edges = [0, *sorted(places), size]
     return [b - a for a, b in pairwise(edges)]
@@ -66,7 +100,7 @@ def cut_at(scheduler: Scheduler, name: str, places: list[int]) -> list[str]:
     """Cut a loop before these iterations; the loops of the stretches, each from 0 on."""
     made, done = [], 0
     for place in places:
-        (piece,) = scheduler.do("slice_head", name, place - done)
+        piece, *_ = scheduler.do("slice_head", name, place - done)
         scheduler.do("normalize", piece)
         made.append(piece)
         done = place

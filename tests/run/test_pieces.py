@@ -14,12 +14,20 @@ def joined(x: ts.Tensor) -> ts.Tensor:
     return ts.cat([x, x * 2, x], 1)
 
 
+def stacked(x: ts.Tensor) -> ts.Tensor:
+    return ts.cat([x, x * 2, x], 0)
+
+
 def repeated(x: ts.Tensor) -> ts.Tensor:
     return x.repeat(2, 3)
 
 
 def rolled(x: ts.Tensor) -> ts.Tensor:
     return x.roll((3, -5), (0, 1))
+
+
+def turned(x: ts.Tensor) -> ts.Tensor:
+    return x.roll(3, 0)
 
 
 def mirrored(x: ts.Tensor) -> ts.Tensor:
@@ -45,8 +53,10 @@ def product(x: ts.Tensor) -> ts.Tensor:
 _WIDTHS = ((1, 2), (3, 2))
 PROGRAMS: dict[Callable[[ts.Tensor], ts.Tensor], Callable[[np.ndarray], np.ndarray]] = {
     joined: lambda x: np.concatenate([x, x * 2, x], 1),
+    stacked: lambda x: np.concatenate([x, x * 2, x]),
     repeated: lambda x: np.tile(x, (2, 3)),
     rolled: lambda x: np.roll(x, (3, -5), (0, 1)),
+    turned: lambda x: np.roll(x, 3, 0),
     mirrored: lambda x: np.pad(x, _WIDTHS, "reflect"),
     edged: lambda x: np.pad(x, _WIDTHS, "edge"),
     wrapped: lambda x: np.pad(x, _WIDTHS, "wrap"),
@@ -55,7 +65,7 @@ PROGRAMS: dict[Callable[[ts.Tensor], ts.Tensor], Callable[[np.ndarray], np.ndarr
 }
 
 
-@pytest.mark.parametrize("shape", [(7, 200), (5, 64), (30, 30), (4, 9)], ids=str)
+@pytest.mark.parametrize("shape", [(7, 200), (5, 64), (30, 30), (4, 9), (200, 4), (70, 7)], ids=str)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_pieces(program: Callable[[ts.Tensor], ts.Tensor], shape: tuple[int, int]) -> None:
     x = np.random.default_rng(0).standard_normal(shape).astype("f4")
@@ -74,6 +84,15 @@ def test_stretches_are_loops() -> None:
     x = np.zeros((7, 200), "f4")
     compiled = ts.compile(joined, (x,), fallback="error")
     assert "select" not in compiled.ir("scheduled")
+
+
+@pytest.mark.parametrize("program", [stacked, turned])
+def test_short_rows_that_follow_others_are_one_loop(
+    program: Callable[[ts.Tensor], ts.Tensor],
+) -> None:
+    x = np.zeros((4096, 3), "f4")
+    loops = ts.compile(program, (x,), fallback="error").ir("scheduled")
+    assert "select" not in loops and "< 3" not in loops
 
 
 def with_a_computed_column(a: ts.Tensor, b: ts.Tensor, y: ts.Tensor) -> ts.Tensor:

@@ -34,6 +34,7 @@ STEPS: dict[str, Drawn] = {
     "parallel": lambda r, i, j, b: (i, r.choice([1, 2, 8])),
     "accumulate": lambda r, i, j, b: (i, 8),
     "vectorize_outer": lambda r, i, j, b: (i, 8),
+    "scan": lambda r, i, j, b: (i, 8),
     "slice_head": lambda r, i, j, b: (i, 2),
     "slice_tail": lambda r, i, j, b: (i, 2),
     "prefetch": lambda r, i, j, b: (i, b, r.choice([1, 64, 2048])),
@@ -43,7 +44,8 @@ STEPS: dict[str, Drawn] = {
     "permute": lambda r, i, j, b: (b, 1, 0),
     "set_scope": lambda r, i, j, b: (b, r.choice(["heap", "stack"])),
     **dict.fromkeys(
-        ("vectorize", "unroll", "full_unroll", "rfactor", "distribute", "normalize", "forward"),
+        ("vectorize", "unroll", "full_unroll", "rfactor", "distribute", "normalize", "forward",
+         "invariant"),
         lambda r, i, j, b: (i,),
     ),
 }  # fmt: skip
