@@ -37,6 +37,7 @@ from .rows_ahead import look_ahead
 from .rows_aside import copy_aside, rows_aside
 from .rows_fetched import fetch_rows
 from .short_rows import rows_as_lanes, short_rows, worth_turning
+from .tallied import tally_elements
 
 
 def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
@@ -92,6 +93,8 @@ MOST_TAPS = 16
 def schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
     func = scheduler.func
     loops, row = outer_loops(func)
+    if loops and tally_elements(scheduler, loops[-1], parameters):
+        return
     hoist_numbers(scheduler, row)
     if not (_turned(scheduler, loops, parameters) or _aside(scheduler, loops, parameters)):
         collapse_all(scheduler, func.block)
