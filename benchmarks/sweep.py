@@ -1,11 +1,12 @@
 """Single operators over many shapes beside PyTorch's eager mode: which of ours take longer?
 
-    python benchmarks/sweep.py [--threads 1] [--under 0.9] [MATCH ...]
+    python benchmarks/sweep.py [--threads 1] [--under 0.9] [--compiled] [--every N] [MATCH ...]
 
 A process of ours and one of PyTorch's build each program (`sweep_programs.py`), whose results have
 to agree, and take turns. Prints PyTorch's time over ours, the median of turns, and at last those
 under the bound and those that one of the two refuses. The table of `run.py` is of fewer rows, more
-peers and longer turns; this looks for what it does not have.
+peers and longer turns; this looks for what it does not have. `--compiled` asks for `torch.compile`
+instead, which takes seconds for each program: `--every` takes one of so many.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def array(spec: str, random: np.random.Generator) -> np.ndarray:
 class _Contender:
     """What runs in a library's own process: one program at a time."""
 
-    def __init__(self, library: str, threads: int, folder: Path) -> None:
-        self.name, self.folder = library, folder
+    def __init__(self, library: str, threads: int, folder: Path, compiled: bool) -> None:
+        self.name, self.folder, self.compiled = library, folder, compiled
         self.library: Any = importlib.import_module(library)
         self.library.set_num_threads(threads)
         self.call: Callable[[], Any] = lambda: None
@@ -72,7 +73,11 @@ class _Contender:
         spec.loader.exec_module(module)
         if self.name == "torch":
             given = [self.library.from_numpy(a) for a in arrays]
-            self.call = lambda: module.f(*given)
+            run = module.f
+            if self.compiled:
+                self.library.compiler.reset()
+                run = self.library.compile(run, dynamic=False)
+            self.call = lambda: run(*given)
         else:
             compiled = self.library.compile(module.f, arrays, fallback="error")
             self.call = lambda: compiled(*arrays)
@@ -92,12 +97,12 @@ class _Contender:
         return (time.perf_counter() - start) / self.times
 
 
-def child(library: str, threads: int, folder: Path) -> None:
+def child(library: str, threads: int, folder: Path, compiled: bool) -> None:
     """Answer the lines of the parent: a number builds that program, an empty one is a turn."""
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     every = list(programs())
-    contender = _Contender(library, threads, folder)
+    contender = _Contender(library, threads, folder, compiled)
     for line in sys.stdin:
         try:
             if line.strip():
@@ -113,9 +118,10 @@ def child(library: str, threads: int, folder: Path) -> None:
 class _Process:
     """A contender's process, as the parent sees it."""
 
-    def __init__(self, library: str, threads: int, folder: Path) -> None:
+    def __init__(self, library: str, threads: int, folder: Path, compiled: bool) -> None:
         environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
         words = [sys.executable, __file__, "--child", library, "--threads", str(threads)]
+        words += ["--compiled"] if compiled else []
         self._process = subprocess.Popen(
             [*words, "--folder", str(folder)], env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -153,18 +159,24 @@ def main() -> None:
     parser.add_argument("match", nargs="*", help="texts, one of which is in the program's name")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--under", type=float, default=0.9)
+    parser.add_argument("--compiled", action="store_true", help="beside torch.compile")
+    parser.add_argument("--every", type=int, default=1, help="one of so many programs")
     parser.add_argument("--child", choices=LIBRARIES, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options.child, options.threads, options.folder)
+        child(options.child, options.threads, options.folder, options.compiled)
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        processes = [_Process(library, options.threads, folder) for library in LIBRARIES]
+        processes = [
+            _Process(library, options.threads, folder, options.compiled) for library in LIBRARIES
+        ]
         slow: list[str] = []
         for number, program in enumerate(programs()):
             if options.match and not any(text in program.name for text in options.match):
+                continue
+            if number % options.every:
                 continue
             found = measured(number, processes, folder)
             if isinstance(found, str):

@@ -16,21 +16,14 @@ from xdsl.ir import Operation
 
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer, ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import Expr, add, const, mul, node
+from tensorscript.dialects.te.expr import Expr, node
 from tensorscript.dialects.te.ops import FuncOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
 from tensorscript.dialects.walks import walk_ops
 
+from .affine import flat_index
 from .dependence import loads_of
 from .nest import Nest
-
-
-def flat_index(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
-    """The one index of an element in the buffer's memory, in elements."""
-    total = const(0)
-    for index, stride in zip(indices, buffer.effective_strides, strict=True):
-        total = add(total, mul(index, stride))
-    return total
 
 
 def flatten(func: FuncOp, constants: Mapping[str, Buffer] | None = None) -> FuncOp:

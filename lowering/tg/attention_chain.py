@@ -23,9 +23,10 @@ from tensorscript.base.dtypes import float32, float64
 from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.rewriting import loads, substitute
+from tensorscript.dialects.tg.names import operand_number
 from tensorscript.dialects.tg.ops import ComputeOp, ContractOp, ReductionOp
 
-from .bodies import operand_number, reads_of, rename_operands
+from .bodies import reads_of, rename_operands
 
 _Kind = TypeVar("_Kind", bound=Operation)
 

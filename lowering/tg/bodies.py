@@ -10,16 +10,12 @@ from xdsl.ir import Operation, SSAValue
 
 from tensorscript.dialects.te.expr import Expr, node, var
 from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
+from tensorscript.dialects.tg.names import operand_number, operand_of
 from tensorscript.dialects.tg.ops import ComputeOp, ReductionOp
 
 KEPT_BODIES = 64
 """Bodies that are remembered while their operands are asked about one by one."""
 EXPENSIVE_OPS = frozenset({"div", "pow", "floordiv", "mod", "truncmod"})
-
-
-def operand_number(name: str) -> int | None:
-    """K of the operand name `aK`, None for another name."""
-    return int(name[1:]) if name[0] == "a" and name[1:].isdigit() else None
 
 
 def rename_operands(body: Expr, names: Sequence[str]) -> Expr:
@@ -117,13 +113,7 @@ def _position(values: list[SSAValue], value: SSAValue) -> int:
 
 def compact_operands(inputs: Sequence[SSAValue], body: Expr) -> tuple[list[SSAValue], Expr]:
     """Drop operands that `body` does not read and rename the rest a0, a1, ..."""
-    used = sorted(
-        {
-            number
-            for n in walk(body)
-            if n.op in ("load", "var") and (number := operand_number(str(n.value))) is not None
-        }
-    )
+    used = sorted({number for n in walk(body) if (number := operand_of(n)) is not None})
     names = [""] * len(inputs)
     for new, old in enumerate(used):
         names[old] = f"a{new}"

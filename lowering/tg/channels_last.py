@@ -35,6 +35,7 @@ from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, load, node, var
 from tensorscript.dialects.te.rewriting import substitute, transform
+from tensorscript.dialects.tg.names import numbered, operand_number
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ConstantOp,
@@ -46,7 +47,7 @@ from tensorscript.dialects.tg.ops import (
 from tensorscript.dialects.tg.types import TensorType, tensor
 
 from ..te.affine import coefficient, known
-from .bodies import operand_number, reads_of
+from .bodies import reads_of
 
 LEAST_CHANNELS = 16
 """Lanes of the widest vectors of float32."""
@@ -63,7 +64,7 @@ def _last(parts: Sequence[Expr]) -> list[Expr]:
 
 
 def _variables(e: Expr, letter: str) -> set[str]:
-    return {name for name in e.free if name[0] == letter and name[1:].isdigit()}
+    return set(numbered(e.free, letter))
 
 
 class _Link:

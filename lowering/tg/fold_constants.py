@@ -23,6 +23,7 @@ from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, const
 from tensorscript.dialects.te.rewriting import transform, walk
+from tensorscript.dialects.tg.names import operand_of
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ConstantOp,
@@ -34,7 +35,7 @@ from tensorscript.dialects.tg.ops import (
 from tensorscript.dialects.tg.types import TensorType
 
 from ..te.affine import known
-from .bodies import compact_operands, operand_number
+from .bodies import compact_operands
 from .each import each
 from .evaluate import evaluate_op
 from .evaluate_points import to_wide
@@ -78,7 +79,7 @@ def _write_numbers(op: _Body) -> bool:
         return False
 
     def visit(n: Expr) -> Expr | None:
-        number = operand_number(str(n.value)) if n.op in ("load", "var") else None
+        number = operand_of(n)
         return None if number is None else numbers.get(number)
 
     inputs, body = compact_operands(op.inputs, transform(op.expr, visit))

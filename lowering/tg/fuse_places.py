@@ -20,6 +20,7 @@ from tensorscript.base.dtypes import int64
 from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.rewriting import loads, substitute
+from tensorscript.dialects.tg.names import operand_number
 from tensorscript.dialects.tg.ops import (
     AssertOp,
     ComputeOp,
@@ -32,7 +33,7 @@ from tensorscript.dialects.tg.ops import (
 )
 from tensorscript.dialects.walks import walk_ops
 
-from .bodies import operand_number, telling
+from .bodies import telling
 from .fuse_cpu import kernel_of
 from .groups import product
 

@@ -123,46 +123,40 @@ def _below(size: Expr, limit: int) -> bool:
 
 def _common_prefix(group: Group, op: ComputeOp | ReductionOp) -> int:
     """How many outer dimensions `op` can share with the group (0 if none)."""
-    dims = sizes_of(op)
-    shared = 0
-    while (
-        shared < min(group.shared, len(dims)) and dims[shared] is group.dims[shared]
-    ):  # fmt: skip
-        shared += 1
-    members = {result for member in group.ops for result in member.results}
-    for number, value in enumerate(op.inputs):
-        if value not in members:
-            continue
-        for indices in reads_of(op.body.data, number):
-            agreeing = 0
-            while agreeing < min(shared, len(indices)) and (
-                indices[agreeing] is var(f"i{agreeing}")
-                or (group.dims[agreeing].is_int(1) and indices[agreeing].is_int(0))
-            ):
-                agreeing += 1
-            shared = min(shared, agreeing)
-    return shared
+    dims = list(range(min(group.shared, len(sizes_of(op)))))
+    return _agreeing(group, op, dims)
 
 
 def shared_at_the_end(group: Group, op: ComputeOp | ReductionOp) -> int:
     """How many last dimensions `op` can share with the group, 0 where it has another rank."""
-    dims = sizes_of(op)
-    rank = len(dims)
+    rank = len(sizes_of(op))
     if rank != len(group.dims):
         return 0
-    found = 0
-    while found < min(group.alike, rank) and dims[rank - 1 - found] is group.dims[rank - 1 - found]:
-        found += 1
+    return _agreeing(group, op, [rank - 1 - k for k in range(min(group.alike, rank))])
+
+
+def _agreeing(group: Group, op: ComputeOp | ReductionOp, dims: Sequence[int]) -> int:
+    """How many of these dimensions, from the first on, have the same sizes in `op`, which reads
+    what the group's members make at its own place along them."""
+    sizes = sizes_of(op)
     members = {result for member in group.ops for result in member.results}
-    for number, value in enumerate(op.inputs):
-        for indices in reads_of(op.body.data, number) if value in members else ():
-            agreeing = 0
-            while agreeing < found and indices[rank - 1 - agreeing] is var(
-                f"i{rank - 1 - agreeing}"
-            ):
-                agreeing += 1
-            found = agreeing
-    return found
+    reads = [
+        indices
+        for number, value in enumerate(op.inputs)
+        if value in members
+        for indices in reads_of(op.body.data, number)
+    ]
+    for count, d in enumerate(dims):
+        if sizes[d] is not group.dims[d] or not all(_reads_own(i, d, sizes[d]) for i in reads):
+            return count
+    return len(dims)
+
+
+def _reads_own(indices: Sequence[Expr], d: int, size: Expr) -> bool:
+    """Whether a place is the reader's own along a dimension."""
+    if d >= len(indices):
+        return False
+    return indices[d] is var(f"i{d}") or (size.is_int(1) and indices[d].is_int(0))
 
 
 def _lines_fit(group: Group, op: ComputeOp | ReductionOp, shared: int, last: int) -> bool:

@@ -19,9 +19,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.expr import Expr, node
 from tensorscript.dialects.te.rewriting import transform
+from tensorscript.dialects.tg.names import operand_of
 from tensorscript.dialects.tg.ops import ComputeOp, FuncOp, ScalarOp, ScatterOp
 
-from .bodies import node_count, operand_number
+from .bodies import node_count
 
 POINT_LIMIT = 256
 """Expressions grow no further than this many nodes."""
@@ -42,7 +43,7 @@ def _renamed(
     """`e` over the operands `values` (which grows), with the chosen inputs replaced."""
 
     def visit(n: Expr) -> Expr | None:
-        number = operand_number(str(n.value)) if n.op in ("load", "var") else None
+        number = operand_of(n)
         if number is None:
             return None
         value = inputs[number]

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.rewriting import loads
+from tensorscript.dialects.tg.names import numbered
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ContractOp,
@@ -78,7 +79,7 @@ def _suits_contraction(producer: ComputeOp, size: int, user: ContractOp, number:
 
 def _walks(index: Expr) -> int:
     """How many loops an index goes along."""
-    return sum(name[0] in "ir" and name[1:].isdigit() for name in index.free)
+    return len(numbered(index.free, "ir"))
 
 
 def _turns(producer: ComputeOp) -> bool:

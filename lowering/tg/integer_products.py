@@ -30,6 +30,7 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, cast, const, load, mul, node, select, var
 from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
+from tensorscript.dialects.tg.names import numbered, operand_number, operand_of
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ConstantOp,
@@ -41,7 +42,7 @@ from tensorscript.dialects.tg.ops import (
 from tensorscript.dialects.tg.types import TensorType, tensor
 
 from ..te.affine import known
-from .bodies import at_indices, compact_operands, node_count, operand_number
+from .bodies import at_indices, compact_operands, node_count
 from .each import each
 from .fold_constants import constant_array
 
@@ -75,7 +76,7 @@ def _expanded(e: Expr, inputs: Sequence[SSAValue], values: list[SSAValue], left:
     """`e` over `values`, which grow, with the bodies of producers that widen in their places."""
 
     def visit(n: Expr) -> Expr | None:
-        number = operand_number(str(n.value)) if n.op in ("load", "var") else None
+        number = operand_of(n)
         if number is None:
             return None
         value = inputs[number]
@@ -114,7 +115,7 @@ class _Factor:
     @property
     def used(self) -> list[str]:
         """The dimensions of the result along which the factor changes."""
-        return sorted(n for n in self.read.free if n[0] == "i" and n[1:].isdigit())
+        return sorted(numbered(self.read.free, "i"))
 
 
 def _zero(e: Expr) -> Expr | None:

@@ -17,10 +17,9 @@ from __future__ import annotations
 from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, all_of, conjuncts, load, select, var
 from tensorscript.dialects.te.rewriting import loads, replaced, substitute, walk
+from tensorscript.dialects.tg.names import operand_number
 from tensorscript.dialects.tg.ops import FuncOp, ReduceOp, identity
 from tensorscript.dialects.tg.types import TensorType, tensor
-
-from .bodies import operand_number
 
 LEAST_ROWS = 3
 """Rows of a window from which on it pays."""

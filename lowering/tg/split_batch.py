@@ -26,6 +26,7 @@ from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.expr import Expr, const, load, node, var
 from tensorscript.dialects.te.rewriting import transform, walk
+from tensorscript.dialects.tg.names import operand_number
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ConstantOp,
@@ -40,7 +41,7 @@ from tensorscript.dialects.tg.ops import (
 from tensorscript.dialects.tg.types import ScalarType, TensorType, tensor
 
 from ..te.affine import known
-from .bodies import operand_number, reads_of
+from .bodies import reads_of
 
 CACHES = (1 << 20, 1 << 24)
 """Bytes that stay in the second cache, and in a thread's part of the third."""

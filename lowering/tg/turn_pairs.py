@@ -18,12 +18,13 @@ from xdsl.ir import SSAValue
 from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.expr import Expr, load, node, var
 from tensorscript.dialects.te.rewriting import transform
+from tensorscript.dialects.tg.names import operand_number
 from tensorscript.dialects.tg.ops import FuncOp, PointwiseOp, ReduceOp
 from tensorscript.dialects.tg.types import TensorType, tensor
 from tensorscript.dialects.walks import walk_ops
 
 from ..te.affine import known
-from .bodies import operand_number, reads_of
+from .bodies import reads_of
 
 LEAST_PAIRS, LEAST_DEPTH, LEAST_TIMES = 16, 16, 8
 """Pairs side by side, elements that each adds up (fewer go along lanes as they lie), and how often

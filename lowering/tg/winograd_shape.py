@@ -10,10 +10,11 @@ from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.te.ranges import Interval
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.te.simplify import simplify
+from tensorscript.dialects.tg.names import operand_number
 from tensorscript.dialects.tg.ops import ContractOp
 
 from ..te.affine import known
-from .bodies import operand_number, reads_of
+from .bodies import reads_of
 
 KERNEL = 3
 """Side of the kernels."""

@@ -13,6 +13,7 @@ from tensorscript.dialects.te.expr import Expr, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.ranges import Ranges
 from tensorscript.dialects.te.rewriting import substitute, transform
+from tensorscript.dialects.tg.names import operand_of
 from tensorscript.dialects.tg.ops import ComputeOp, KernelOp, ReductionOp, YieldOp, identity
 from tensorscript.dialects.tg.types import ScalarType, TensorType
 
@@ -104,10 +105,9 @@ class KernelBuilder:
         have these ranges."""
 
         def visit(n: Expr) -> Expr | None:
-            name = str(n.value)
-            if n.op not in ("load", "var") or name[0] != "a" or not name[1:].isdigit():
+            if (number := operand_of(n)) is None:
                 return None
-            value = inputs[int(name[1:])]
+            value = inputs[number]
             if n.op == "var":
                 return self.scalars[value]
             return self.places[value].read(n.args, ranges)

@@ -28,6 +28,7 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import transform
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import ListOp, SizeOp
+from tensorscript.dialects.tg.names import operand_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
 
 from .host_loops import lower_loop
@@ -105,10 +106,9 @@ class HostBody:
         """`body` over host names: operands are scalars, or tensors read by element."""
 
         def visit(n: Expr) -> Expr | None:
-            name = str(n.value)
-            if n.op not in ("load", "var") or name[0] != "a" or not name[1:].isdigit():
+            if (number := operand_of(n)) is None:
                 return None
-            value = inputs[int(name[1:])]
+            value = inputs[number]
             if n.op == "var":
                 return self.scalars[value]
             return load(self.buffers[value].name, n.args, n.dtype)

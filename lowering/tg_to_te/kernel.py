@@ -24,6 +24,7 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Scalar
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp
+from tensorscript.dialects.tg.names import KINDS, numbered
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     KernelOp,
@@ -76,7 +77,7 @@ def _symbols_of(kernel: KernelOp) -> tuple[str, ...]:
             exprs.append(op.body.data)
         if isinstance(op, ScatterOp):
             exprs += [*op.extents.data, *op.indices.data]
-    own = {n for e in exprs for n in e.free if n[0] in "aird" and n[1:].isdigit()}
+    own = {n for e in exprs for n in numbered(e.free, KINDS)}
     return tuple(n for n in size_symbols(exprs) if n not in own)
 
 

@@ -22,6 +22,7 @@ from tensorscript.dialects.te.rewriting import substitute, transform, walk
 from tensorscript.dialects.te.simplify import simplify as simplify_literals
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import SizeOp
+from tensorscript.dialects.tg.names import operand_of
 from tensorscript.dialects.tg.types import ScalarType, tensor
 
 from .elements import as_expr, compute_dtype, convert, number
@@ -314,9 +315,8 @@ class Emitter:
             return None
 
         def visit(n: Expr) -> Expr | None:
-            name = str(n.value)
-            mine = n.op in ("load", "var") and name[0] == "a" and name[1:].isdigit()
-            return parts[int(name[1:])] if mine else None
+            number = operand_of(n)
+            return None if number is None else parts[number]
 
         return transform(op.expr, visit)
 

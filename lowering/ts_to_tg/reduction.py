@@ -111,8 +111,9 @@ def moments(
 ) -> tuple[Tensor, Tensor]:
     """Mean and variance in the computing dtype: mean first, then squared differences."""
     wide = compute_dtype(x.dtype)
-    mean = _centre(b, x, dims, wide)
-    return _kept(b, x, dims, keepdim, mean), _spread(b, x, mean, dims, keepdim, correction)
+    mean = _centre(b, x, dims, keepdim, wide)
+    kept = _kept(b, x, dims, keepdim, mean)
+    return mean, _spread(b, x, kept, dims, keepdim, correction)
 
 
 def precise_moments(
@@ -132,29 +133,35 @@ def precise_moments(
         return moments(b, b.cast(x, float64), dims, keepdim, correction)
     first = b.compute(keep(x.shape, dims, True), float32, lambda body, i: body.read(x, i, float32))
     shifted = b.pointwise(lambda e, f: e - f, x, first)
-    centre = _centre(b, shifted, dims, float32)
+    centre = _centre(b, shifted, dims, keepdim, float32)
     if x.rank - 1 in dims:
         spread = _spread_of_rows(b, x, first, centre, dims, keepdim, correction)
     else:
-        spread = _spread(b, shifted, centre, dims, keepdim, correction, float64)
-    mean = _centre(b, x, dims, float32, float64)
-    return _kept(b, x, dims, keepdim, mean), spread
+        kept = _kept(b, x, dims, keepdim, centre)
+        spread = _spread(b, shifted, kept, dims, keepdim, correction, float64)
+    return _centre(b, x, dims, keepdim, float32, float64), spread
 
 
 def _centre(
-    b: Builder, x: Tensor, dims: list[int], wide: DType, total: DType | None = None
+    b: Builder,
+    x: Tensor,
+    dims: list[int],
+    keepdim: bool,
+    wide: DType,
+    total: DType | None = None,
 ) -> Tensor:
-    """The mean, with the dimensions kept; the sum is made in `total`."""
+    """The mean; the sum is made in `total`."""
     last = total or wide
-    summed = combine(b, x, dims, True, "add", last, wide=wide, total=last)
+    summed = combine(b, x, dims, keepdim, "add", last, wide=wide, total=last)
     return b.pointwise(lambda e, c: e / c, summed, count(x, dims), dtype=wide, compute=last)
 
 
 def _kept(b: Builder, x: Tensor, dims: list[int], keepdim: bool, mean: Tensor) -> Tensor:
-    """The mean, with the dimensions kept or not."""
-    if keepdim:
+    """A mean with its dimensions, for what reads it beside the elements. What is made of it has
+    those that the results have: stages of one kernel have one shape."""
+    if keepdim or not x.rank:
         return mean
-    made: Tensor = b.call("tg::view", mean, list(keep(x.shape, dims, False)) if x.rank else [])
+    made: Tensor = b.call("tg::view", mean, list(keep(x.shape, dims, True)))
     return made
 
 
@@ -201,7 +208,8 @@ def _spread_of_rows(
     def squared(e: Expr, f: Expr, m: Expr) -> Expr:
         return (e - (f + m)) * (e - (f + m))
 
-    squares = b.pointwise(squared, x, first, centre, dtype=float32, compute=float32)
+    kept = _kept(b, x, dims, keepdim, centre)
+    squares = b.pointwise(squared, x, first, kept, dtype=float32, compute=float32)
     summed = combine(b, squares, dims, keepdim, "add", float64, wide=float32, total=float64)
 
     def lost(f: Expr, m: Expr) -> Expr:
@@ -212,7 +220,9 @@ def _spread_of_rows(
     def scale(e: Expr, rest: Expr, c: Expr, k: Expr) -> Expr:
         return binary("max", e - c * (rest * rest), 0) / binary("max", c - k, 0)
 
-    rest = _kept(b, x, dims, keepdim, b.pointwise(lost, first, centre, dtype=float32))
+    if not keepdim:
+        first = b.call("tg::view", first, list(centre.shape))
+    rest = b.pointwise(lost, first, centre, dtype=float32)
     return b.pointwise(
         scale, summed, rest, count(x, dims), correction, dtype=float64, compute=float64
     )
@@ -243,15 +253,10 @@ def deviation(is_std: bool, with_mean: bool) -> Callable[..., Value]:
     def row(b: Builder, x: Tensor, *arguments: Value) -> Value:
         dims, correction, keepdim = _var_arguments(b, x, arguments)
         found = dimensions(b, dims, x.rank)
-        # Columns keep the dimensions until the end: their mean and squares have one shape, so that
-        # they are made in one kernel. Those of rows are in any case.
-        of_columns = x.rank - 1 not in found
-        mean, var = precise_moments(b, x, found, keepdim or of_columns, correction)
+        mean, var = precise_moments(b, x, found, keepdim, correction)
         if is_std:
             var = b.pointwise(lambda e: call("sqrt", e), var)
         var = b.cast(var, x.dtype)
-        if of_columns:
-            var, mean = (_kept(b, x, found, keepdim, made) for made in (var, mean))
         return (var, b.cast(mean, x.dtype)) if with_mean else var
 
     return row

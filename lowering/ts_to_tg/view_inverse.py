@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, var
 from tensorscript.dialects.te.rewriting import substitute
+from tensorscript.dialects.tg.names import numbered
 
 from .sizes import same_size, simplify
 from .values import Tensor
@@ -20,7 +21,7 @@ def inverse_of(x: Tensor) -> Callable[[list[Expr]], tuple[Expr, list[Expr]]] | N
     for e in x.indices:
         if any(n.startswith("$") for n in e.free):
             return None
-        if not any(n[0] == "i" and n[1:].isdigit() for n in e.free):
+        if not numbered(e.free, "i"):
             parts.append(None)
             continue
         if (part := _affine(e)) is None:
@@ -56,7 +57,7 @@ def inverse_of(x: Tensor) -> Callable[[list[Expr]], tuple[Expr, list[Expr]]] | N
 
 def _affine(e: Expr) -> tuple[str, int, Expr] | None:
     """(variable, step, offset) of `variable * step + offset`, with a literal step > 0."""
-    names = [n for n in e.free if n[0] == "i" and n[1:].isdigit()]
+    names = numbered(e.free, "i")
     if len(names) != 1:
         return None
     name = names[0]
