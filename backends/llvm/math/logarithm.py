@@ -17,10 +17,20 @@ def decompose(b: Builder, x: Value) -> tuple[Value, Value]:
     """(e as float, f) of a positive x; subnormals are scaled up first."""
     tiny = x < 2.0 ** (1 - b.bias)
     lift = b.mantissa + 2
-    bits = b.bits_of(b.select(tiny, x * 2.0**lift, x)) - _SQRT_HALF_BITS[b.dtype]
-    e = bits.sar(b.mantissa) - b.select(tiny, b.integer(lift), b.integer(0))
+    e, f = _parts(b, b.select(tiny, x * 2.0**lift, x))
+    return b.to_float(e - b.select(tiny, b.integer(lift), b.integer(0))), f
+
+
+def decompose_normal(b: Builder, x: Value) -> tuple[Value, Value]:
+    """The same of what is no subnormal number."""
+    e, f = _parts(b, x)
+    return b.to_float(e), f
+
+
+def _parts(b: Builder, x: Value) -> tuple[Value, Value]:
+    bits = b.bits_of(x) - _SQRT_HALF_BITS[b.dtype]
     fraction = bits & ((1 << b.mantissa) - 1)
-    return b.to_float(e), b.float_of(fraction + _SQRT_HALF_BITS[b.dtype]) - 1.0
+    return bits.sar(b.mantissa), b.float_of(fraction + _SQRT_HALF_BITS[b.dtype]) - 1.0
 
 
 def edges(b: Builder, x: Value, result: Value) -> Value:
