@@ -8,12 +8,13 @@ from .builder import Builder, Value
 from .coefficients import ERF, ERFCX, LOG2ERFC, LOG2TAIL
 from .exponential import LOG2E, LOG2E_LOW, at_most, power_in_factors, power_of_two
 from .registers import has_tables, lookup
-from .tables import ERFCX_STEPS, TAIL_STEPS
+from .tables import ERF_STEPS, ERFCX_STEPS, TAIL_STEPS
 from .words import two_product
 
 # Where erf turns from a polynomial to 1 - erfc.
 _NEAR = {"f32": 1.0, "f64": 0.9277}
 _LAST_TAIL = 5.6
+_ERF_LIMIT, _ERF_PLACES = 5.93, (4.0, -0.234)
 _ERFC_LIMIT, _ERFC_OFFSET, _ERFC_STEP_BITS = 10.3, 0.75, 21
 
 
@@ -40,10 +41,23 @@ def _short_tail(b: Builder, magnitude: Value) -> Value:
 
 
 def erf(b: Builder, x: Value) -> Value:
-    """Polynomial in x^2 near 0 (and for NaN); elsewhere 1 - erfc."""
+    """Polynomial in x^2 near 0 (and for NaN); elsewhere 1 - erfc. In float64 by steps where
+    registers are tables."""
     magnitude = b.abs(x)
+    if b.dtype == "f64" and has_tables(b):
+        return b.copysign(_erf_by_steps(b, at_most(b, magnitude, _ERF_LIMIT)), x)
     far = 1.0 - (_short_tail(b, magnitude) if b.dtype == "f32" else _tail(b, magnitude))
     return b.select(magnitude >= _NEAR[b.dtype], b.copysign(far, x), _near_zero(b, x))
+
+
+def _erf_by_steps(b: Builder, t: Value) -> Value:
+    """A polynomial about one of 16 centres, which lie the closer the nearer to 0."""
+    _, sum_bits = b.round_to_step(t, b.polynomial(t, _ERF_PLACES))
+    centre, value, *factors = (
+        lookup(b, f"erf{place}", table, sum_bits) for place, table in enumerate(ERF_STEPS)
+    )
+    start = b.select(value.equals(0.0), t, value)
+    return b.polynomial(t - centre, (start, *factors))
 
 
 def erfc(b: Builder, x: Value) -> Value:

@@ -91,27 +91,34 @@ def _scale_vectors(b: Builder, x: Value, n: Value, kept: Value | None) -> Value:
 
 
 def lookup(b: Builder, kept: str, table: tuple[float, ...], index: Value) -> Value:
-    """The entry of a table, which fills a register of `TABLE_BITS`, at the low bits of an
-    integer: by AVX-512's vpermps or vpermpd, a register at a time; of one lane from memory,
-    where the table is `kept` under that name."""
-    width = len(table)
-    numbers = ", ".join(f"{b.scalar} {float_literal(v, b.dtype)}" for v in table)
+    """The entry of a table, which fills one or two registers of `TABLE_BITS`, at the low bits of an
+    integer: by AVX-512's vpermps or vpermpd, or vpermt2ps or vpermt2pd of two, a register at a
+    time; of one lane from memory, where the table is `kept` under that name."""
+    width = TABLE_BITS // b.bits
+    rows = [
+        ", ".join(f"{b.scalar} {float_literal(v, b.dtype)}" for v in table[first : first + width])
+        for first in range(0, len(table), width)
+    ]
     if b.lanes == 1:
         name = f"@ts_{kept}_{b.dtype}"
-        array = f"[{width} x {b.scalar}]"
-        b.declarations[f"{name} = internal unnamed_addr constant {array} [{numbers}]"] = None
-        low = index & (width - 1)
+        array = f"[{len(table)} x {b.scalar}]"
+        line = f"{name} = internal unnamed_addr constant {array} [{', '.join(rows)}]"
+        b.declarations[line] = None
+        low = index & (len(table) - 1)
         at = b.emit(f"getelementptr {array}, ptr {name}, i{b.bits} 0, "
                     f"i{b.bits} {low.name}", "i")  # fmt: skip
         return b.emit(f"load {b.scalar}, ptr {at.name}", "f")
     ty, places = f"<{width} x {b.scalar}>", f"<{width} x i{b.bits}>"
-    symbol = f"@llvm.x86.avx512.permvar.{'s' if b.dtype == 'f32' else 'd'}f.512"
-    b.declarations[f"declare {ty} {symbol}({ty}, {places})"] = None
+    letter = "s" if b.dtype == "f32" else "d"
+    two = len(rows) == 2
+    symbol = f"@llvm.x86.avx512.{f'vpermi2var.p{letter}' if two else f'permvar.{letter}f'}.512"
+    kinds = [ty, places, ty] if two else [ty, places]
+    b.declarations[f"declare {ty} {symbol}({', '.join(kinds)})"] = None
     parts = []
     for first in range(0, b.lanes, width):
-        at_lanes = _part(b, index, first, width)
-        call = f"call {ty} {symbol}({ty} <{numbers}>, {places} {at_lanes})"
-        parts.append(b.emit(call, "f").name)
+        values = [f"<{rows[0]}>", _part(b, index, first, width), f"<{rows[-1]}>"]
+        operands = ", ".join(f"{kind} {v}" for kind, v in zip(kinds, values, strict=False))
+        parts.append(b.emit(f"call {ty} {symbol}({operands})", "f").name)
     return _joined(b, parts, width)
 
 
