@@ -42,7 +42,10 @@ DOMAIN: dict[str, tuple[float, float]] = {
 LIMIT = {"decay2": 1.2, "gelu": 6.0, "sigmoid": 3.0, "rsqrt": 1.5, "erfc": 4.5,
          "expm1": 1.4, "log2": 1.25, "log10": 1.25, "tan": 1.2}  # fmt: skip
 USUAL_LIMIT = 1.1
-TABLED = ("exp", "decay", "decay2", "exp2", "sigmoid", "tanh", "erf", "erfc", "gelu")
+TABLED = (
+    "exp", "decay", "decay2", "exp2", "sigmoid", "tanh", "erf", "erfc", "gelu", "log", "log2",
+    "log10",
+)  # fmt: skip
 
 
 def samples(fn: str, dtype: str, count: int) -> NDArray[np.floating]:

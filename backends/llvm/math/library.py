@@ -2,9 +2,10 @@
 
 `definition("exp", "f32", 16)` is the LLVM text of `@ts_exp_v16f32`; `closure` gives every needed
 function once. The formulas use only arithmetic, comparisons, bit casts and the intrinsics that
-every target allows, so a GPU thread (one lane) computes what a CPU lane does. Two steps are
-instructions where the target has them: scaling by a power of two, which gives the same bits, and
-taking a root of two from a table in a register, which replaces half of the polynomial of 2^x.
+every target allows, so a GPU thread (one lane) computes what a CPU lane does. Where the target has
+instructions for them, one scales by a power of two, which gives the same bits, and others take
+numbers from tables in registers: roots of two, logarithms, polynomials about centres
+(`registers.py`).
 """
 
 from __future__ import annotations
