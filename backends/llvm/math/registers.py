@@ -112,6 +112,20 @@ def exponent_and_mantissa(b: Builder, x: Value) -> tuple[Value, Value]:
     return _joined(b, exponents, width), _joined(b, mantissas, width)
 
 
+def inverse_root(b: Builder, x: Value) -> Value:
+    """1/sqrt(x) but for 2^-14 of it, by AVX-512's vrsqrt14ps or vrsqrt14pd."""
+    width, letter = TABLE_BITS // b.bits, "s" if b.dtype == "f32" else "d"
+    ty, mask = f"<{width} x {b.scalar}>", f"i{width}"
+    symbol = f"@llvm.x86.avx512.rsqrt14.p{letter}.512"
+    b.declarations[f"declare {ty} {symbol}({ty}, {ty}, {mask})"] = None
+    parts = [
+        b.emit(f"call {ty} {symbol}({ty} {_part(b, x, first, width)}, {ty} zeroinitializer, "
+               f"{mask} -1)", "f").name
+        for first in range(0, b.lanes, width)
+    ]  # fmt: skip
+    return _joined(b, parts, width)
+
+
 def lookup(b: Builder, kept: str, table: tuple[float, ...], index: Value) -> Value:
     """The entry of a table, which fills one or two registers of `TABLE_BITS`, at the low bits of an
     integer: by AVX-512's vpermps or vpermpd, or vpermt2ps or vpermt2pd of two, a register at a
