@@ -42,7 +42,7 @@ PAIRS = (
 )  # fmt: skip
 BY_TABLES = (
     "exp", "exp2", "sigmoid", "tanh", "gelu", "erf", "erfc", "erfinv", "log", "log2", "log10",
-    "asin", "acos",
+    "asin", "acos", "rsqrt",
 )  # fmt: skip
 KINDS = {"f32": np.float32, "f64": np.float64}
 

@@ -44,7 +44,7 @@ LIMIT = {"decay2": 1.2, "gelu": 6.0, "sigmoid": 3.0, "rsqrt": 1.5, "erfc": 4.5,
 USUAL_LIMIT = 1.1
 TABLED = (
     "exp", "decay", "decay2", "exp2", "sigmoid", "tanh", "erf", "erfc", "gelu", "log", "log2",
-    "log10", "asin", "acos",
+    "log10", "asin", "acos", "rsqrt",
 )  # fmt: skip
 
 

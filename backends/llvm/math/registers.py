@@ -113,7 +113,8 @@ def exponent_and_mantissa(b: Builder, x: Value) -> tuple[Value, Value]:
 
 
 def inverse_root(b: Builder, x: Value) -> Value:
-    """1/sqrt(x) but for 2^-14 of it, by AVX-512's vrsqrt14ps or vrsqrt14pd."""
+    """1/sqrt(x) but for 2^-14 of it, by AVX-512's vrsqrt14ps or vrsqrt14pd, whose digits beyond
+    that are the processor's own."""
     width, letter = TABLE_BITS // b.bits, "s" if b.dtype == "f32" else "d"
     ty, mask = f"<{width} x {b.scalar}>", f"i{width}"
     symbol = f"@llvm.x86.avx512.rsqrt14.p{letter}.512"
