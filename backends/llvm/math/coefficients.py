@@ -103,7 +103,7 @@ LOGF: dict[str, tuple[float, ...]] = {
         0.06971681118011475,
     ),
 }
-# log2(1+f)/f, on [-0.2929, 0.41422]: the logarithm to 7e-9.
+# log2(1+f)/f, on [-0.2929, 0.41422], of least error: the logarithm to 7e-9.
 LOG2F: dict[str, tuple[float, ...]] = {
     "f32": (
         1.442694902420044,

@@ -76,7 +76,7 @@ def _by_steps(b: Builder, x: Value, name: str) -> Value:
     e, m = exponent_and_mantissa(b, x)
     index = b.bits_of(m).sar(b.mantissa - 4)
     r = b.fma(m, lookup(b, "inverses", INVERSES, index), -1.0)
-    top, low = (lookup(b, f"{name}{k}", table, index) for k, table in enumerate(steps.inverses))
+    top, low = (lookup(b, f"{name}word{k}", table, index) for k, table in enumerate(steps.inverses))
     two, two_low = steps.two
     top, low = b.fma(e, two, top), b.fma(e, two_low, low) if two_low else low
     first, *others = steps.factors
