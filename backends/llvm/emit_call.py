@@ -65,15 +65,11 @@ def _muladd(site: Site, a: list[str]) -> str:
     return site.op("fadd", site.op("fmul", a[0], a[1]), a[2])
 
 
-def _rsqrt(site: Site, a: list[str]) -> str:
-    return site.op("fdiv", site.literal(1.0), site.intrinsic("sqrt", a[0]))
-
-
 INLINE: dict[str, Callable[[Site, list[str]], str]] = {
     "floor": _intrinsic("floor"), "ceil": _intrinsic("ceil"), "trunc": _intrinsic("trunc"),
     "round": _intrinsic("rint"), "sqrt": _intrinsic("sqrt"), "fma": _intrinsic("fma"),
     "copysign": _intrinsic("copysign"), "abs": _abs, "isnan": _isnan, "isinf": _isinf,
-    "isfinite": _isfinite, "signbit": _signbit, "rsqrt": _rsqrt,
+    "isfinite": _isfinite, "signbit": _signbit,
     "nextafter": _nextafter, "muladd": _muladd,
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bool_, int32, int64
 from tensorscript.base.errors import InternalError
+from tensorscript.base.inverse_error_function import erfinv
 from tensorscript.base.records import dataclass
 from tensorscript.base.rounding import rounded
 from tensorscript.dialects.te.expr import Expr
@@ -150,7 +151,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
         "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
     "decay": _over_numpy(np.exp), "decay2": _over_numpy(np.exp2),
     "rsqrt": lambda x: _divide(1.0, _library(np.sqrt, x)), "sigmoid": _sigmoid, "erf": _erf,
-    "gelu": _gelu, "erfc": math.erfc, "round": _over_numpy(np.rint), "abs": abs,
+    "gelu": _gelu, "erfc": math.erfc, "erfinv": erfinv, "round": _over_numpy(np.rint), "abs": abs,
     "fma": lambda a, b, c: a * b + c, "muladd": lambda a, b, c: a * b + c,
     "isnan": lambda x: x != x, "isinf": lambda x: isinstance(x, float) and math.isinf(x),
     "isfinite": lambda x: not isinstance(x, float) or math.isfinite(x),

@@ -1,11 +1,9 @@
 """Bessel and Airy functions of real arguments, calculated in float64.
 
-J and Y are rational approximations (`base/bessel_rationals.py`). I of orders 0 and 1 are Fourier
-coefficients of exp(x cos t), which the trapezoidal rule gives to machine precision (Trefethen and
-Weideman, "The exponentially convergent trapezoidal rule", 2014), K is an integral over
-exp(-x cosh t) (Abramowitz and Stegun 9.6.24). At infinity PyTorch's functions are NaN, and so are
-these. Large arguments use Hankel's expansion (9.7.1), the Airy function its series, the integral
-and the expansion (10.4.2, 10.4.14, 10.4.60).
+J and Y are rational approximations (`base/bessel_rationals.py`), I polynomials
+(`base/modified_bessel.py`), K is an integral over exp(-x cosh t) (Abramowitz and Stegun 9.6.24). At
+infinity PyTorch's functions are NaN, and so are these. The Airy function uses its series, the
+integral and the expansion of large arguments (10.4.2, 10.4.14, 10.4.60).
 """
 
 from __future__ import annotations
@@ -17,15 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorscript.base import bessel_rationals as rationals
+from tensorscript.base import modified_bessel as modified
 
 from .pointwise import float_unary, in_double
 from .special import horner
 
 Float = NDArray[np.float64]
 Function = Callable[[Float], Float]
-_NODES = 128
-_FAR = 30.0
-_ANGLES = 2 * np.pi * np.arange(_NODES) / _NODES
 _STEPS = 256
 
 
@@ -38,7 +34,7 @@ def _waves(x: Float, order: int) -> tuple[Float, Float]:
     return np.asarray((p * cos - q * sin) * scale), np.asarray((p * sin + q * cos) * scale)
 
 
-def _by_size(size: Float, near: Function, far: Function, limit: float = _FAR) -> Float:
+def _by_size(size: Float, near: Function, far: Function, limit: float) -> Float:
     """`near` of what is at most `limit`, `far` of the rest; infinity gives what `far` tends to."""
     inner = near(np.minimum(size, limit))
     outer = far(np.clip(size, limit, 1e300))
@@ -77,37 +73,23 @@ def _second_kind(order: int) -> Function:
     return run
 
 
-def _scaled_i_far(x: Float, order: int) -> Float:
-    mu, term, total = 4.0 * order * order, np.ones_like(x), np.ones_like(x)
-    for k in range(1, 24):
-        term = -term * (mu - (2 * k - 1) ** 2) / (8 * k * x)
-        total = total + term
-    return np.asarray(total / np.sqrt(2 * np.pi * x))
+def _modified(order: int, scaled: bool) -> Function:
+    """I, or exp(-|x|) I."""
 
+    def near(x: Float) -> Float:
+        found: Float = modified.near(horner, x, order)
+        return found * np.exp(-x) if scaled else found
 
-def i0e(x: Float) -> Float:
-    """exp(-|x|) I0(x)."""
-    near: Function = lambda s: np.exp(s[..., None] * (np.cos(_ANGLES) - 1)).mean(-1)  # noqa: E731
-    return _by_size(np.abs(x), near, lambda s: _scaled_i_far(s, 0))
+    def far(x: Float) -> Float:
+        found: Float = modified.scaled_far(horner, 1 / np.sqrt(x), order)
+        return found if scaled else found * np.exp(x)
 
+    def run(x: Float) -> Float:
+        out = _by_size(np.abs(x), near, far, modified.NEAR)
+        out = out if scaled else np.where(np.isinf(x), np.nan, out)
+        return np.where(x < 0, -out, out) if order else out
 
-def i1e(x: Float) -> Float:
-    """exp(-|x|) I1(x)."""
-
-    def near(s: Float) -> Float:
-        cosines = np.cos(_ANGLES)
-        grown = np.sinh(s[..., None] * cosines) * cosines
-        return np.asarray(grown.mean(-1) * np.exp(-s))
-
-    return np.asarray(np.sign(x) * _by_size(np.abs(x), near, lambda s: _scaled_i_far(s, 1)))
-
-
-def i0(x: Float) -> Float:
-    return np.where(np.isinf(x), np.nan, i0e(x) * np.exp(np.abs(x)))
-
-
-def i1(x: Float) -> Float:
-    return np.where(np.isinf(x), np.nan, i1e(x) * np.exp(np.abs(x)))
+    return run
 
 
 def scaled_k(x: Float, order: float) -> Float:
@@ -177,8 +159,9 @@ def spherical_j0(x: Float) -> Float:
 _FUNCTIONS: dict[str, Function] = {
     "special_bessel_j0": _first_kind(0), "special_bessel_j1": _first_kind(1),
     "special_bessel_y0": _second_kind(0), "special_bessel_y1": _second_kind(1),
-    "special_modified_bessel_i0": i0, "special_modified_bessel_i1": i1,
-    "i0": i0, "special_i0e": i0e, "special_i1": i1, "special_i1e": i1e,
+    **dict.fromkeys(("i0", "special_modified_bessel_i0"), _modified(0, scaled=False)),
+    **dict.fromkeys(("special_i1", "special_modified_bessel_i1"), _modified(1, scaled=False)),
+    "special_i0e": _modified(0, scaled=True), "special_i1e": _modified(1, scaled=True),
     "special_modified_bessel_k0": _modified_k(0, scaled=False),
     "special_modified_bessel_k1": _modified_k(1, scaled=False),
     "special_scaled_modified_bessel_k0": _modified_k(0, scaled=True),

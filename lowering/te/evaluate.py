@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, numbers
+from tensorscript.base.inverse_error_function import erfinv
 from tensorscript.base.records import dataclass
 from tensorscript.base.rounding import bfloat16_bits, rounded
 from tensorscript.dialects.te.buffers import Buffer
@@ -92,7 +93,7 @@ _CALL: dict[str, Callable[..., Value]] = {
     "round": lambda x: float(round(x)), "abs": abs, "floor": math.floor, "ceil": math.ceil,
     "trunc": math.trunc, "signbit": lambda x: math.copysign(1.0, x) < 0,
     "fma": lambda a, b, c: a * b + c, "muladd": lambda a, b, c: a * b + c, "decay": math.exp,
-    "decay2": math.exp2,
+    "decay2": math.exp2, "erfinv": erfinv,
     "gelu": lambda x: 0.5 * x * (1.0 + math.erf(x / math.sqrt(2.0))),
 }  # fmt: skip
 

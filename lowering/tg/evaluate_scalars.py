@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.inverse_error_function import erfinv
+
 Array = np.ndarray
 
 
@@ -43,20 +45,6 @@ def _digamma(x: float) -> float:
     return shift + math.log(x) - 0.5 / x - series
 
 
-def _erfinv(y: float) -> float:
-    """A rational start and two Newton steps."""
-    if math.isnan(y) or abs(y) > 1:
-        return math.nan
-    if abs(y) == 1:
-        return math.copysign(math.inf, y)
-    w = math.log((1 - y) * (1 + y))
-    t = 2 / (math.pi * 0.147) + w / 2
-    x = math.copysign(math.sqrt(math.sqrt(t * t - w / 0.147) - t), y)
-    for _ in range(4):
-        x -= (math.erf(x) - y) / (2 / math.sqrt(math.pi) * math.exp(-x * x))
-    return x
-
-
 def _gelu(x: float) -> float:
     return x * 0.5 * (1 + math.erf(x * math.sqrt(0.5)))
 
@@ -68,7 +56,7 @@ CALLS: dict[str, Callable[..., Array]] = {
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "erf": _elementwise(math.erf), "erfc": _elementwise(math.erfc),
-    "gelu": _elementwise(_gelu), "erfinv": _elementwise(_erfinv), "lgamma": _elementwise(_lgamma),
+    "gelu": _elementwise(_gelu), "erfinv": _elementwise(erfinv), "lgamma": _elementwise(_lgamma),
     "digamma": _elementwise(_digamma), "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
     "round": np.round, "abs": np.abs, "atan2": np.arctan2, "hypot": np.hypot,
     "copysign": np.copysign, "nextafter": np.nextafter, "isnan": np.isnan, "isinf": np.isinf,

@@ -1,9 +1,7 @@
-"""Rows of Bessel functions of real arguments, in float64: rationals, and means over angles.
+"""Rows of Bessel functions of real arguments, in float64.
 
-J and Y are rational approximations (`base/bessel_rationals.py`). I of orders 0 and 1 are Fourier
-coefficients of exp(x cos t), which the trapezoidal rule gives to machine precision (Trefethen and
-Weideman, 2014), beyond 30 Hankel's expansion (Abramowitz and Stegun 9.7.1); K is the integral of
-exp(-x cosh t) (9.6.24).
+J and Y are rational approximations (`base/bessel_rationals.py`), I polynomials
+(`base/modified_bessel.py`); K is the integral of exp(-x cosh t) (Abramowitz and Stegun 9.6.24).
 """
 
 from __future__ import annotations
@@ -11,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from tensorscript.base import bessel_rationals as rationals
+from tensorscript.base import modified_bessel as modified
 from tensorscript.base.dtypes import float64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
@@ -24,29 +21,9 @@ from .polynomials import polynomial
 from .values import Tensor, Value
 
 Row = Callable[..., Tensor]
-Mean = Callable[[Expr, Expr], Expr]
-"""What is averaged, of the argument and of the cosine of an angle."""
 
-_NODES, _STEPS = 32, 256
-_FAR = 30.0
+_STEPS = 256
 _NAN, _INF = const(math.nan, float64), const(math.inf, float64)
-
-
-_COSINES = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-"""Of angles in half a circle, whose other half has the same; what 64 in a whole one leave out is I
-of order 64, 1e-25 of that of order 0 at 30."""
-
-
-def _mean(b: Builder, x: Tensor, of: Mean) -> Tensor:
-    """The mean over the angles, of the size of x but at most 30."""
-    cosines = b.literal(_COSINES, float64)
-
-    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        size = binary("min", call("abs", body.read(x, i, float64)), _FAR)
-        return of(size, body.read(cosines, [r[0]], float64))
-
-    total = b.reduce(x.shape, [const(_NODES)], float64, "add", make)
-    return b.pointwise(lambda e: e * (1 / _NODES), total, dtype=float64, compute=float64)
 
 
 def _horner(coefficients: tuple[float, ...], x: Expr) -> Expr:
@@ -62,16 +39,6 @@ def _waves(x: Expr, order: int) -> tuple[Expr, Expr]:
     return (p * cos - q * sin) * scale, (p * sin + q * cos) * scale
 
 
-def _far_i(x: Expr, order: int) -> Expr:
-    """exp(-x) I of large x."""
-    mu, term = 4.0 * order * order, const(1.0, float64)
-    total = term
-    for k in range(1, 24):
-        term = term * (-(mu - (2 * k - 1) ** 2) / (8 * k)) / x
-        total = total + term
-    return total / call("sqrt", x * (2 * math.pi))
-
-
 def in_double(make: Callable[[Builder, Tensor], Tensor]) -> Row:
     """A row whose result is computed in float64 and is floating point for every input."""
 
@@ -82,12 +49,12 @@ def in_double(make: Callable[[Builder, Tensor], Tensor]) -> Row:
     return row
 
 
-def _by_size(near: Expr, far: Expr, x: Expr, limit: float = _FAR) -> Expr:
+def _by_size(near: Expr, far: Expr, x: Expr, limit: float) -> Expr:
     found = select(binary("le", call("abs", x), limit), near, far)
     return select(call("isnan", x), x, found)
 
 
-def _far(x: Expr, limit: float = _FAR) -> Expr:
+def _far(x: Expr, limit: float) -> Expr:
     """The size of x where the expansions hold."""
     return binary("min", binary("max", call("abs", x), limit), 1e300)
 
@@ -136,21 +103,18 @@ def _second_kind(order: int) -> Row:
 def _modified(order: int, scaled: bool) -> Row:
     """I, or exp(-|x|) I."""
 
-    def average(size: Expr, cosine: Expr) -> Expr:
-        grown = call("exp", size * (cosine - 1.0))
-        return grown * cosine if order else grown
+    def of(e: Expr) -> Expr:
+        size = call("abs", e)
+        near = modified.near(_horner, binary("min", size, modified.NEAR), order)
+        far = modified.scaled_far(_horner, call("rsqrt", _far(e, modified.NEAR)), order)
+        if scaled:
+            near = near * call("exp", -size)
+        else:
+            far = select(call("isinf", e), _NAN, far * call("exp", size))
+        found = _by_size(near, far, e, modified.NEAR)
+        return _odd(e, found) if order else found
 
-    def make(b: Builder, x: Tensor) -> Tensor:
-        def joined(e: Expr, near: Expr) -> Expr:
-            found = _by_size(near, _far_i(_far(e), order), e)
-            found = _odd(e, found) if order else found
-            if scaled:
-                return found
-            return select(call("isinf", e), _NAN, found * call("exp", call("abs", e)))
-
-        return b.pointwise(joined, x, _mean(b, x, average), dtype=float64, compute=float64)
-
-    return in_double(make)
+    return _pointwise(of)
 
 
 def _second_modified(order: int, scaled: bool) -> Row:

@@ -35,7 +35,7 @@ Indices = tuple[Expr, ...]
 _Op = TypeVar("_Op", bound=Operation)
 
 
-NOT_GENERATED = frozenset({"lgamma", "digamma", "erfinv", "hypot", "asinh", "acosh", "atanh"})
+NOT_GENERATED = frozenset({"lgamma", "digamma", "hypot", "asinh", "acosh", "atanh"})
 """Math functions of `te` that the code generators' library lacks."""
 
 

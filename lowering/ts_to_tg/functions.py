@@ -14,7 +14,6 @@ from tensorscript.base import gamma_series as series
 from tensorscript.base.dtypes import float64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
-from .erfinv import erfinv
 from .polynomials import polynomial
 
 Function = Callable[[Expr], Expr]
@@ -164,7 +163,6 @@ COMPOSED: dict[str, Function] = {
     "atanh": _atanh,
     "lgamma": _lgamma,
     "digamma": _wide(_digamma),
-    "erfinv": erfinv,
 }
 
 

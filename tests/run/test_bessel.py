@@ -48,18 +48,49 @@ def test_pytorch_computes_the_same(name: str) -> None:
 
 
 def modified(x: np.ndarray, order: int) -> np.ndarray:
-    """exp(-|x|) I, as the mean of so many angles that no rounding of float64 is left out."""
-    cosines = np.cos(2 * np.pi * np.arange(400) / 400, dtype=np.longdouble)
-    size = np.abs(x).astype(np.longdouble)[:, None]
-    found = (np.exp(size * (cosines - 1)) * cosines**order).mean(1)
-    return np.asarray(found * np.sign(x) ** order, np.float64)
+    """exp(-|x|) I, as the mean of so many angles that no rounding of float64 is left out; of small
+    numbers, where what is added up cancels, by the series."""
+    cosines = np.cos(8 * np.arctan(np.longdouble(1)) * np.arange(400) / 400)
+    size = np.abs(x).astype(np.longdouble)
+    mean = (np.exp(size[:, None] * (cosines - 1)) * cosines**order).mean(1)
+    term = series = (size / 2) ** order
+    for k in range(1, 30):
+        term = term * (size / 2) ** 2 / (k * (k + order))
+        series = series + term
+    return np.where(size < 3, series * np.exp(-size), mean) * np.sign(x) ** order
 
 
-@pytest.mark.parametrize(("name", "order"), [("i0e", 0), ("i1e", 1)])
-def test_modified_ones_are_means_over_angles(name: str, order: int) -> None:
-    x = np.concatenate([[0.5, -3.0, 29.99, 30.01], RNG.uniform(-60, 60, 500)])
+def ulps(found: np.ndarray, wanted: np.ndarray) -> float:
+    unit = np.spacing(np.abs(wanted).astype(found.dtype)).astype(np.longdouble)
+    return float((np.abs(found - wanted) / unit).max())
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "native"])
+@pytest.mark.parametrize(("kind", "most"), [(np.float32, 0.51), (np.float64, 5.5)])
+@pytest.mark.parametrize("name", ["i0", "i1", "i0e", "i1e"])
+def test_units_in_the_last_place_of_modified_ones(
+    name: str, kind: type[np.floating], most: float, compiled: bool
+) -> None:
+    edges = [0.0, 1e-3, -3.0, 9.999, 10.0, 10.001, 1e-30]
+    x = np.concatenate([edges, RNG.uniform(-80, 80, 500), RNG.uniform(0, 10, 500)]).astype(kind)
+    order = int(name[1])
+    wanted = modified(x, order)
+    wanted = wanted if name.endswith("e") else wanted * np.exp(np.abs(x).astype(np.longdouble))
     f = getattr(ts.special, name)
-    traced = ts.jit.trace(f, (ts.tensor(x),))
-    native = ts.compile(traced, fallback="error")(ts.tensor(x))
-    for found in (native, f(ts.tensor(x))):  # near 0 what is added up cancels
-        np.testing.assert_allclose(found.numpy(), modified(x, order), rtol=5e-15, atol=2e-16)
+    if compiled:
+        found = ts.compile(ts.jit.trace(f, (ts.tensor(x),)), fallback="error")(ts.tensor(x))
+    else:
+        found = f(ts.tensor(x))
+    assert ulps(found.numpy(), wanted) <= most
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "native"])
+def test_modified_ones_at_their_edges(compiled: bool) -> None:
+    x = ts.tensor([np.inf, -np.inf, np.nan, 0.0, 1e300], dtype=ts.float64)
+    for name, wanted in (
+        ("i0", (np.nan, np.nan, np.nan, 1, np.inf)), ("i1", (np.nan, np.nan, np.nan, 0, np.inf)),
+        ("i0e", (0, 0, np.nan, 1, 0)), ("i1e", (0, 0, np.nan, 0, 0)),
+    ):  # fmt: skip
+        f = getattr(ts.special, name)
+        found = ts.compile(ts.jit.trace(f, (x,)))(x) if compiled else f(x)
+        np.testing.assert_allclose(found.numpy(), wanted, atol=1e-150)

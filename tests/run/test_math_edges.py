@@ -8,7 +8,7 @@ from math_measure import evaluate
 from numpy.typing import NDArray
 
 import tensorscript as ts
-from tensorscript.backends.target import host
+from tensorscript.backends.target import Target, host
 
 UNARY = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
@@ -17,6 +17,16 @@ UNARY = {
     "atan": np.arctan, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "rsqrt": lambda x: 1 / np.sqrt(x),
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "sqrt": np.sqrt,
 }  # fmt: skip
+ERFC = (
+    (0.0, 1.0), (-0.0, 1.0), (np.inf, 0.0), (-np.inf, 2.0), (np.nan, np.nan), (1e-45, 1.0),
+    (-1e-45, 1.0), (3e38, 0.0), (-3e38, 2.0), (1.0, 0.15729920705028513), (-6.0, 2.0),
+    (10.05, 1.4e-45), (10.0625, 0.0), (9.3125, 1.3083347896252231e-39),
+)  # fmt: skip
+ERFINV = (
+    (0.0, 0.0), (-0.0, -0.0), (1.0, np.inf), (-1.0, -np.inf), (1.5, np.nan), (-np.inf, np.nan),
+    (np.inf, np.nan), (np.nan, np.nan), (1e-38, 8.862269254527581e-39), (0.5, 0.4769362762044699),
+    (-0.5, -0.4769362762044699),
+)  # fmt: skip
 GELU = (
     (0.0, 0.0), (-0.0, -0.0), (np.inf, np.inf), (-np.inf, np.nan), (np.nan, np.nan), (3e38, 3e38),
     (-3e38, -0.0), (1e-45, 0.0), (-1e-45, -0.0), (1.0, 0.8413447460685429),
@@ -30,6 +40,10 @@ SPECIAL = (
 PAIRS = (
     0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, 1e20, -7.0,
 )  # fmt: skip
+BY_TABLES = (
+    "exp", "exp2", "sigmoid", "tanh", "gelu", "erf", "erfc", "erfinv", "log", "log2", "log10",
+    "asin", "acos", "rsqrt",
+)  # fmt: skip
 KINDS = {"f32": np.float32, "f64": np.float64}
 
 
@@ -42,16 +56,17 @@ def agree(got: NDArray[np.floating], wanted: NDArray[np.floating], absolutely: f
     assert (np.signbit(got) == np.signbit(rounded))[number].all()
 
 
+@pytest.mark.parametrize("target", [None, host()], ids=["plain", "host"])
 @pytest.mark.parametrize("lanes", [1, 16])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("fn", sorted(UNARY))
-def test_special_values(fn: str, dtype: str, lanes: int) -> None:
+def test_special_values(fn: str, dtype: str, lanes: int, target: Target | None) -> None:
     x = np.array(SPECIAL, KINDS[dtype])
     # The references of large sin, cos and tan are exact in float64 only.
     wide = np.float64 if fn in ("sin", "cos", "tan") else np.longdouble
     with np.errstate(all="ignore"):
         wanted = UNARY[fn](x.astype(wide))
-    agree(evaluate(fn, dtype, x, lanes=lanes), wanted)
+    agree(evaluate(fn, dtype, x, lanes=lanes, target=target), wanted)
 
 
 @pytest.mark.parametrize("lanes", [1, 16])
@@ -63,17 +78,35 @@ def test_gelu_at_its_edges(dtype: str, lanes: int) -> None:
     agree(got, wanted)
 
 
+@pytest.mark.parametrize("lanes", [1, 16])
+@pytest.mark.parametrize("target", [None, host()], ids=["plain", "host"])
+def test_erfc_at_its_edges(target: Target | None, lanes: int) -> None:
+    """1 at a zero of either sign; what is less than a normal number is right to a last place."""
+    x, wanted = np.array(ERFC, np.float32).T
+    agree(evaluate("erfc", "f32", x, lanes=lanes, target=target), wanted, 1.5e-45)
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+@pytest.mark.parametrize("target", [None, host()], ids=["plain", "host"])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("fn", ["exp", "exp2", "sigmoid", "tanh", "gelu"])
+def test_erfinv_at_its_edges(dtype: str, target: Target | None, lanes: int) -> None:
+    x, wanted = np.array(ERFINV, KINDS[dtype]).T
+    agree(evaluate("erfinv", dtype, x, lanes=lanes, target=target), wanted, 1.5e-45)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("fn", BY_TABLES)
 def test_every_number_of_lanes_gives_the_same_bits(fn: str, dtype: str) -> None:
     """By the instructions of this machine; they are close to those of any other."""
     edges = np.linspace(-800, 800, 4001)
-    x = np.concatenate([SPECIAL, edges, edges / 8]).astype(KINDS[dtype])
+    x = np.concatenate([SPECIAL, edges, edges / 8, edges / 800]).astype(KINDS[dtype])
     one = evaluate(fn, dtype, x, lanes=1, target=host())
     for lanes in (2, 4, 8, 16, 40, 64):
         np.testing.assert_array_equal(evaluate(fn, dtype, x, lanes=lanes, target=host()), one)
     # The tail of gelu's distribution is precise by the measure of 1.
-    absolutely = 1e-7 if (fn, dtype) == ("gelu", "f32") else 0.0
+    absolutely = {("gelu", "f32"): 1e-7, ("gelu", "f64"): 2e-15, ("erfc", "f32"): 3e-45}.get(
+        (fn, dtype), 0.0
+    )
     agree(one, evaluate(fn, dtype, x, lanes=16), absolutely)
 
 

@@ -40,9 +40,12 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "decay": (-100, 0), "decay2": (-126, 0), "erf": (-4.5, 4.5), "erfc": (-4, 9), "gelu": (-1, 9),
 }  # fmt: skip
 LIMIT = {"decay2": 1.2, "gelu": 6.0, "sigmoid": 3.0, "rsqrt": 1.5, "erfc": 4.5,
-         "expm1": 1.4, "log2": 1.25, "log10": 1.25, "tan": 1.2}  # fmt: skip
+         "expm1": 1.4, "log2": 1.25, "log10": 1.25}  # fmt: skip
 USUAL_LIMIT = 1.1
-TABLED = ("exp", "decay", "decay2", "exp2", "sigmoid", "tanh", "erf", "gelu")
+TABLED = (
+    "exp", "decay", "decay2", "exp2", "sigmoid", "tanh", "erf", "erfc", "gelu", "log", "log2",
+    "log10", "asin", "acos", "rsqrt",
+)  # fmt: skip
 
 
 def samples(fn: str, dtype: str, count: int) -> NDArray[np.floating]:

@@ -264,30 +264,22 @@ class Builder:
         """2^n for n in the normal exponent range."""
         return self.float_of((n + self.bias) << self.mantissa)
 
-    def widened(self, fn: str, *operands: Value) -> Value:
-        """Compute `fn` in float64 and round; for an f32 builder."""
-        wide = self._wide()
-        args = []
-        for v in operands:
-            w = wide.emit(f"fpext {self.type_of('f')} {v.name} to {wide.type_of('f')}", "f")
-            args.append(w)
-        return self._narrow(wide.call(fn, *args))
-
-    def widened_power(self, x: Value, y: Value) -> Value:
-        """exp(y log x) in float64, rounded to float32; x >= 0."""
-        wide = self._wide()
-        ty, narrow = wide.type_of("f"), self.type_of("f")
-        xw = wide.emit(f"fpext {narrow} {x.name} to {ty}", "f")
-        yw = wide.emit(f"fpext {narrow} {y.name} to {ty}", "f")
-        return self._narrow(wide.call("exp", yw * wide.call("log", xw)))
-
-    def _wide(self) -> Builder:
+    def wide(self) -> Builder:
         """A float64 builder that appends to the same function."""
         return replace(self, dtype="f64")
 
-    def _narrow(self, x: Value) -> Value:
-        ty = x.builder.type_of("f")
-        return self.emit(f"fptrunc {ty} {x.name} to {self.type_of('f')}", "f")
+    def widen(self, x: Value) -> Value:
+        """A float32 number as float64."""
+        wide = self.wide()
+        return wide.emit(f"fpext {self.type_of('f')} {x.name} to {wide.type_of('f')}", "f")
+
+    def narrow(self, x: Value) -> Value:
+        """A float64 number rounded to float32."""
+        return self.emit(f"fptrunc {x.builder.type_of('f')} {x.name} to {self.type_of('f')}", "f")
+
+    def widened(self, fn: str, *operands: Value) -> Value:
+        """Compute `fn` in float64 and round; for an f32 builder."""
+        return self.narrow(self.wide().call(fn, *(self.widen(v) for v in operands)))
 
     def any(self, mask: Value) -> str:
         """The name of an i1: whether any lane of the mask is set."""

@@ -8,9 +8,12 @@ tables n goes in steps of a 16th or an 8th, and a shorter polynomial is multipli
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .builder import Builder, Value
-from .coefficients import EXP2, EXP2_ABOVE, EXP2_STEP, ROOTS
+from .coefficients import EXP2, EXP2_ABOVE, EXP2_STEP
 from .registers import floor_to_step, has_tables, lookup, scale, scales_whole_registers
+from .tables import ROOTS
 
 LN2 = 0.6931471805599453
 LOG2E = 1.4426950408889634
@@ -57,6 +60,19 @@ def power_of_two(
     slope = b.fma(f, b.polynomial(rough, EXP2_STEP[b.dtype]), b.constant(LN2))
     power = b.fma(root * f, slope, root)
     return scale(b, power, n, steps.sar(len(roots).bit_length() - 1), kept)
+
+
+def power_in_factors(
+    b: Builder, x: Value, factor: float, low: Value
+) -> tuple[Value, Value, Callable[[Value], Value]]:
+    """2^(x factor + low) as a root, what the next factor has above 1, and a function that scales by
+    a power of two; `low` is far less than a step, and registers are tables."""
+    roots = ROOTS[b.dtype]
+    n, sum_bits = b.round_to_step(x, factor, len(roots))
+    f = b.fma(x, factor, -n) + low
+    above = f * b.polynomial(f, (LN2, *EXP2_STEP[b.dtype]))
+    whole = b.steps_in(sum_bits, len(roots)).sar(len(roots).bit_length() - 1)
+    return lookup(b, "roots", roots, sum_bits), above, lambda y: scale(b, y, n, whole)
 
 
 def bounded_exp(b: Builder, x: Value) -> Value:

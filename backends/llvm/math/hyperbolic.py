@@ -9,9 +9,10 @@ accuracy and good performance", 1986).
 from __future__ import annotations
 
 from .builder import Builder, Value
-from .coefficients import EXP, TANH_STEPS
+from .coefficients import EXP
 from .exponential import LN2_HIGH, LN2_LOW, LOG2E, at_most, clamp
 from .registers import has_tables, lookup
+from .tables import TANH_STEPS
 from .words import fast_two_sum, quotient
 
 _EXPM1_RANGE = {"f32": (-18.0, 89.0), "f64": (-38.0, 710.0)}

@@ -8,6 +8,7 @@ from tensorscript.base.importing import imported
 
 from .builder import Builder, Value, round_to_f32
 from .coefficients import ASIN, ATAN
+from .registers import has_tables, inverse_root
 from .words import fast_two_sum
 
 _PI_LOW = {"f32": -8.742278e-08, "f64": 1.2246467991473532e-16}
@@ -20,12 +21,26 @@ def _halves(b: Builder, magnitude: Value, x: Value) -> tuple[Value, Value, Value
     """(near, root, tail): root + tail is asin(|x|) where near, else asin(sqrt((1-|x|)/2))."""
     near = magnitude < 0.5
     z = b.select(near, x * x, (1.0 - magnitude) * 0.5)
-    root = b.intrinsic("sqrt", z)
-    # What the square root lost: (z - root^2) / (2 root).
-    lost = b.fma(-root, root, z) / (root + root)
-    lost = b.select(near | root.equals(0.0), 0.0, lost)
+    root, lost = _root(b, z)
+    lost = b.select(near, 0.0, lost)
     root = b.select(near, magnitude, root)
     return near, root, b.fma(root * z, b.polynomial(z, ASIN[b.dtype]), lost)
+
+
+def _root(b: Builder, z: Value) -> tuple[Value, Value]:
+    """The square root, and what its rounding lost: (z - root^2) / (2 root)."""
+    if not has_tables(b):
+        root = b.intrinsic("sqrt", z)
+        lost = b.fma(-root, root, z) / (root + root)
+        return root, b.select(root.equals(0.0), 0.0, lost)
+    inverse = b.select(z.equals(0.0), 0.0, inverse_root(b, z))
+    half = inverse * 0.5
+    if b.dtype == "f64":
+        root = b.intrinsic("sqrt", z)
+    else:  # a step of Newton's takes less time than the instruction
+        rough = z * inverse
+        root = b.fma(b.fma(-rough, rough, z), half, rough)
+    return root, b.fma(-root, root, z) * half
 
 
 def _less(b: Builder, whole: Value, low: float, root: Value, tail: Value) -> Value:

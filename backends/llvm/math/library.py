@@ -2,9 +2,10 @@
 
 `definition("exp", "f32", 16)` is the LLVM text of `@ts_exp_v16f32`; `closure` gives every needed
 function once. The formulas use only arithmetic, comparisons, bit casts and the intrinsics that
-every target allows, so a GPU thread (one lane) computes what a CPU lane does. Two steps are
-instructions where the target has them: scaling by a power of two, which gives the same bits, and
-taking a root of two from a table in a register, which replaces half of the polynomial of 2^x.
+every target allows, so a GPU thread (one lane) computes what a CPU lane does. Where the target has
+instructions for them, one scales by a power of two, which gives the same bits, and others take
+numbers from tables in registers: roots of two, logarithms, polynomials about centres
+(`registers.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tensorscript.base.records import dataclass
 from . import exponential, hyperbolic, inverse, logarithm, power, rounding, trigonometric
 from .builder import Builder, Value
 from .error_function import erf, erfc, gelu
+from .inverse_error_function import erfinv
 
 Unary = Callable[[Builder, Value], Value]
 Binary = Callable[[Builder, Value, Value], Value]
@@ -40,6 +42,7 @@ UNARY: dict[str, Unary] = {
     "log1p": logarithm.log1p,
     "erf": erf,
     "erfc": erfc,
+    "erfinv": erfinv,
     "gelu": gelu,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
@@ -60,8 +63,6 @@ BINARY: dict[str, Binary] = {
     "fmod": rounding.fmod,
     "remainder": rounding.remainder,
 }
-# Computed in float64 and rounded where float32 alone would need a second word.
-WIDENED = frozenset({("erfc", "f32")})
 NAMES = frozenset(UNARY) | frozenset(BINARY)
 
 
@@ -94,12 +95,7 @@ def _definition(fn: str, dtype: str, lanes: int, scale_bits: int) -> MathFunctio
     b = Builder(dtype, lanes, scale_bits=scale_bits)
     arity = 2 if fn in BINARY else 1
     operands = [Value(b, f"%{letter}", "f") for letter in "xy"[:arity]]
-    if (fn, dtype) in WIDENED:
-        result = b.widened(fn, *operands)
-    elif arity == 2:
-        result = BINARY[fn](b, operands[0], operands[1])
-    else:
-        result = UNARY[fn](b, operands[0])
+    result = BINARY[fn](b, *operands) if arity == 2 else UNARY[fn](b, *operands)
     name, ty = symbol(fn, dtype, lanes), b.type_of("f")
     parameters = ", ".join(f"{ty} {v.name}" for v in operands)
     inline = "" if b.has_loops else "alwaysinline "

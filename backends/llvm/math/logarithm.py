@@ -1,7 +1,10 @@
 """log, log2, log10, log1p.
 
-x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1. In float32 log(1+f) is a polynomial in f; in
-float64 s = f/(2+f) and log(1+f) = f - f^2/2 + s (f^2/2 + R(s^2)), the form of Sun's fdlibm.
+Where registers are tables the first three are sums of a logarithm from a table and a polynomial
+(Tang, "Table-driven implementation of the logarithm function in IEEE floating-point arithmetic",
+1990). Elsewhere x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1. In float32 log(1+f) is a
+polynomial in f; in float64 s = f/(2+f) and log(1+f) = f - f^2/2 + s (f^2/2 + R(s^2)), the form of
+Sun's fdlibm.
 """
 
 from __future__ import annotations
@@ -9,6 +12,9 @@ from __future__ import annotations
 from .builder import Builder, Value, float_literal, round_to_f32
 from .coefficients import LOG, LOGF
 from .exponential import LN2_HIGH, LN2_LOW
+from .logarithm_tables import INVERSES, LOG_STEPS
+from .registers import exponent_and_mantissa, has_tables, lookup
+from .words import two_product
 
 _SQRT_HALF_BITS = {"f32": 0x3F3504F3, "f64": 0x3FE6A09E667F3BCD}
 
@@ -17,10 +23,20 @@ def decompose(b: Builder, x: Value) -> tuple[Value, Value]:
     """(e as float, f) of a positive x; subnormals are scaled up first."""
     tiny = x < 2.0 ** (1 - b.bias)
     lift = b.mantissa + 2
-    bits = b.bits_of(b.select(tiny, x * 2.0**lift, x)) - _SQRT_HALF_BITS[b.dtype]
-    e = bits.sar(b.mantissa) - b.select(tiny, b.integer(lift), b.integer(0))
+    e, f = _parts(b, b.select(tiny, x * 2.0**lift, x))
+    return b.to_float(e - b.select(tiny, b.integer(lift), b.integer(0))), f
+
+
+def decompose_normal(b: Builder, x: Value) -> tuple[Value, Value]:
+    """The same of what is no subnormal number."""
+    e, f = _parts(b, x)
+    return b.to_float(e), f
+
+
+def _parts(b: Builder, x: Value) -> tuple[Value, Value]:
+    bits = b.bits_of(x) - _SQRT_HALF_BITS[b.dtype]
     fraction = bits & ((1 << b.mantissa) - 1)
-    return b.to_float(e), b.float_of(fraction + _SQRT_HALF_BITS[b.dtype]) - 1.0
+    return bits.sar(b.mantissa), b.float_of(fraction + _SQRT_HALF_BITS[b.dtype]) - 1.0
 
 
 def edges(b: Builder, x: Value, result: Value) -> Value:
@@ -53,7 +69,26 @@ def _log_of_parts(b: Builder, e: Value, f: Value, extra: Value | None = None) ->
     return b.fma(e, LN2_HIGH["f64"], f - (half_square - (rest + low)))
 
 
+def _by_steps(b: Builder, x: Value, name: str) -> Value:
+    """e log(2) + log(1/c) + log(1 + r) with c near 1/m from a table and r = m c - 1, where the sum
+    of the first words is exact: of 0, infinity, negative numbers and NaN too what it should be."""
+    steps = LOG_STEPS[name, b.dtype]
+    e, m = exponent_and_mantissa(b, x)
+    index = b.bits_of(m).sar(b.mantissa - 4)
+    r = b.fma(m, lookup(b, "inverses", INVERSES, index), -1.0)
+    top, low = (lookup(b, f"{name}word{k}", table, index) for k, table in enumerate(steps.inverses))
+    two, two_low = steps.two
+    top, low = b.fma(e, two, top), b.fma(e, two_low, low) if two_low else low
+    first, *others = steps.factors
+    if name == "log":
+        return top + (r + b.fma(r * r, b.polynomial(r, others[1:]), low))
+    product, lost = two_product(b, r, first)
+    return top + (product + b.fma(r, b.polynomial(r, others), low + lost))
+
+
 def log(b: Builder, x: Value) -> Value:
+    if has_tables(b):
+        return _by_steps(b, x, "log")
     e, f = decompose(b, x)
     return edges(b, x, _log_of_parts(b, e, f))
 
@@ -111,12 +146,16 @@ def _sum_parts(b: Builder, whole: Value, high: Value, low: Value) -> Value:
 
 
 def log2(b: Builder, x: Value) -> Value:
+    if has_tables(b):
+        return _by_steps(b, x, "log2")
     e, f = decompose(b, x)
     high, low = _split_log(b, f, _INVERSE_LN2)
     return edges(b, x, _sum_parts(b, e, high, low))
 
 
 def log10(b: Builder, x: Value) -> Value:
+    if has_tables(b):
+        return _by_steps(b, x, "log10")
     e, f = decompose(b, x)
     high, low = _split_log(b, f, _INVERSE_LN10)
     c_high, c_low = _truncate(_LOG10_2[0], b.dtype)

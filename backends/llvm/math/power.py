@@ -77,7 +77,8 @@ def pow(b: Builder, x: Value, y: Value) -> Value:
     """x to the power y; float32 goes through one float64 logarithm and exponential."""
     ax = b.abs(x)
     if b.dtype == "f32":
-        result = b.widened_power(ax, y)
+        wide = b.wide()
+        result = b.narrow(wide.call("exp", b.widen(y) * wide.call("log", b.widen(ax))))
     else:
         high, low = _log_two_words(b, ax)
         product = y * high

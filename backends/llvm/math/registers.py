@@ -11,6 +11,9 @@ TABLE_BITS = 512
 _DOWN, _AS_SET, _NO_EXCEPTIONS = 1, 4, 8
 """How an instruction rounds: down, as the processor is set to; and that it reports nothing."""
 
+_NO_NEGATIVE = 0b1100
+"""Of a mantissa from 1 to 2: NaN of negative numbers, and 1 of -0."""
+
 
 def _picks(lanes: Iterable[int]) -> str:
     """The mask of a shufflevector."""
@@ -90,33 +93,76 @@ def _scale_vectors(b: Builder, x: Value, n: Value, kept: Value | None) -> Value:
     return _joined(b, parts, width)
 
 
+def exponent_and_mantissa(b: Builder, x: Value) -> tuple[Value, Value]:
+    """The whole part of log2(x), as a float, and what x is of that power of two, from 1 to 2: by
+    vgetexp and vgetmant. Of 0 and infinity they are -infinity or infinity, and 1; a negative number
+    has the mantissa NaN."""
+    width, letter = TABLE_BITS // b.bits, "s" if b.dtype == "f32" else "d"
+    ty, mask = f"<{width} x {b.scalar}>", f"i{width}"
+    exponent, mantissa = (f"@llvm.x86.avx512.mask.get{w}.p{letter}.512" for w in ("exp", "mant"))
+    b.declarations[f"declare {ty} {exponent}({ty}, {ty}, {mask}, i32)"] = None
+    b.declarations[f"declare {ty} {mantissa}({ty}, i32, {ty}, {mask}, i32)"] = None
+    rest = f"{ty} zeroinitializer, {mask} -1, i32 {_AS_SET}"
+    exponents, mantissas = [], []
+    for first in range(0, b.lanes, width):
+        part = f"{ty} {_part(b, x, first, width)}"
+        exponents.append(b.emit(f"call {ty} {exponent}({part}, {rest})", "f").name)
+        call = f"call {ty} {mantissa}({part}, i32 {_NO_NEGATIVE}, {rest})"
+        mantissas.append(b.emit(call, "f").name)
+    return _joined(b, exponents, width), _joined(b, mantissas, width)
+
+
+def inverse_root(b: Builder, x: Value) -> Value:
+    """1/sqrt(x) but for 2^-14 of it, by AVX-512's vrsqrt14ps or vrsqrt14pd, whose digits beyond
+    that are the processor's own."""
+    width, letter = TABLE_BITS // b.bits, "s" if b.dtype == "f32" else "d"
+    ty, mask = f"<{width} x {b.scalar}>", f"i{width}"
+    symbol = f"@llvm.x86.avx512.rsqrt14.p{letter}.512"
+    b.declarations[f"declare {ty} {symbol}({ty}, {ty}, {mask})"] = None
+    parts = [
+        b.emit(f"call {ty} {symbol}({ty} {_part(b, x, first, width)}, {ty} zeroinitializer, "
+               f"{mask} -1)", "f").name
+        for first in range(0, b.lanes, width)
+    ]  # fmt: skip
+    return _joined(b, parts, width)
+
+
 def lookup(b: Builder, kept: str, table: tuple[float, ...], index: Value) -> Value:
-    """The entry of a table, which fills a register of `TABLE_BITS`, at the low bits of an
-    integer: by AVX-512's vpermps or vpermpd, a register at a time; of one lane from memory,
-    where the table is `kept` under that name."""
-    width = len(table)
-    numbers = ", ".join(f"{b.scalar} {float_literal(v, b.dtype)}" for v in table)
+    """The entry of a table, which fills one or two registers of `TABLE_BITS`, at the low bits of an
+    integer: by AVX-512's vpermps or vpermpd, or vpermt2ps or vpermt2pd of two, a register at a
+    time; of one lane from memory, where the table is `kept` under that name."""
+    width = TABLE_BITS // b.bits
+    rows = [
+        ", ".join(f"{b.scalar} {float_literal(v, b.dtype)}" for v in table[first : first + width])
+        for first in range(0, len(table), width)
+    ]
     if b.lanes == 1:
         name = f"@ts_{kept}_{b.dtype}"
-        array = f"[{width} x {b.scalar}]"
-        b.declarations[f"{name} = internal unnamed_addr constant {array} [{numbers}]"] = None
-        low = index & (width - 1)
+        array = f"[{len(table)} x {b.scalar}]"
+        line = f"{name} = internal unnamed_addr constant {array} [{', '.join(rows)}]"
+        b.declarations[line] = None
+        low = index & (len(table) - 1)
         at = b.emit(f"getelementptr {array}, ptr {name}, i{b.bits} 0, "
                     f"i{b.bits} {low.name}", "i")  # fmt: skip
         return b.emit(f"load {b.scalar}, ptr {at.name}", "f")
     ty, places = f"<{width} x {b.scalar}>", f"<{width} x i{b.bits}>"
-    symbol = f"@llvm.x86.avx512.permvar.{'s' if b.dtype == 'f32' else 'd'}f.512"
-    b.declarations[f"declare {ty} {symbol}({ty}, {places})"] = None
+    letter = "s" if b.dtype == "f32" else "d"
+    two = len(rows) == 2
+    symbol = f"@llvm.x86.avx512.{f'vpermi2var.p{letter}' if two else f'permvar.{letter}f'}.512"
+    kinds = [ty, places, ty] if two else [ty, places]
+    b.declarations[f"declare {ty} {symbol}({', '.join(kinds)})"] = None
     parts = []
     for first in range(0, b.lanes, width):
-        at_lanes = _part(b, index, first, width)
-        call = f"call {ty} {symbol}({ty} <{numbers}>, {places} {at_lanes})"
-        parts.append(b.emit(call, "f").name)
+        values = [f"<{rows[0]}>", _part(b, index, first, width), f"<{rows[-1]}>"]
+        operands = ", ".join(f"{kind} {v}" for kind, v in zip(kinds, values, strict=False))
+        parts.append(b.emit(f"call {ty} {symbol}({operands})", "f").name)
     return _joined(b, parts, width)
 
 
 def _joined(b: Builder, parts: list[str], width: int) -> Value:
     """The vector of parts of `width` lanes each, of which the last may be longer than is left."""
+    if b.lanes == 1:
+        return b.emit(f"extractelement <{width} x {b.scalar}> {parts[0]}, i32 0", "f")
     while width < b.lanes:
         kind, picks = f"<{width} x {b.scalar}>", _picks(range(2 * width))
         parts = [*parts, "poison"] if len(parts) % 2 else parts
@@ -136,5 +182,8 @@ def _part(b: Builder, x: Value, first: int, width: int) -> str:
     if width == b.lanes:
         return x.name
     kind = b.type_of(x.kind)
+    if b.lanes == 1:
+        insert = f"insertelement <{width} x {kind}> poison, {kind} {x.name}, i32 0"
+        return b.emit(insert, x.kind).name
     picks = _picks(min(k, b.lanes) for k in range(first, first + width))
     return b.emit(f"shufflevector {kind} {x.name}, {kind} poison, {picks}", "f").name
