@@ -60,13 +60,20 @@ def _told(example: Any) -> str:
     return f"a {type(example).__name__} with specs"
 
 
+def _apart(sizes: Sequence[int | str]) -> tuple[int | str, ...]:
+    """Sizes whose names are none that programs give their own variables, which have no capitals."""
+    return tuple(f"N_{s}" if isinstance(s, str) and s.islower() else s for s in sizes)
+
+
 def _of_type(example: Any, type_: Attribute) -> ArgumentSpec | None:
     """The spec of an example that holds specs; None if it cannot be of `type_`."""
     inner = typing.without_none(type_)
     match example:
         case specs.TensorSpec(shape, dtype, strides):
             fits = isinstance(inner, TensorType) or typing.is_subtype(TENSOR, type_)
-            return LoweredTensorSpec(dtype, shape, strides) if fits else None
+            if not fits:
+                return None
+            return LoweredTensorSpec(dtype, _apart(shape), strides)
         case specs.ScalarSpec(kind):
             given, scalar = _SCALARS[kind]
             if inner == FLOAT and given == INT:

@@ -16,8 +16,6 @@ from tensorscript.base.dtypes import BY_NAME, BY_SHORT, DType, float32
 from tensorscript.base.errors import UserError
 from tensorscript.base.records import dataclass
 
-_OF_KERNELS = re.compile(r"[adioprt]\d+")
-
 
 @dataclass(frozen=True)
 class TensorSpec:
@@ -40,10 +38,6 @@ class TensorSpec:
             bad = size < 0 if isinstance(size, int) else not re.fullmatch(r"[A-Za-z_]\w*", size)
             if bad:
                 raise UserError(f"a size is a number >= 0 or a name, not {size!r}")
-            if isinstance(size, str) and _OF_KERNELS.fullmatch(size):
-                raise UserError(
-                    f"kernels call their own variables such as {size!r}; name it longer"
-                )
 
     def __str__(self) -> str:
         return "x".join(map(str, self.shape)) + f":{self.dtype.short}"

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tensorscript.backends.target import Target
+from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.lists import BindOp, GiveOp, InvokeOp
@@ -179,6 +180,9 @@ def emit_function(
         name, Code(text), STATEMENTS, options, function.level.data == "flat",
         scope=function_scope(function, places), callees=parameters, symbols=symbols,
     )  # fmt: skip
+    context.finds_sizes = function.role.data == "kernel" and any(
+        isinstance(p, Scalar) and p.dtype is int64 for p in function.params
+    )
     _open_arena(context, function)
     context.block(list(function.block.ops))
     finish(context)

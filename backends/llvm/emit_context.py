@@ -15,6 +15,7 @@ from tensorscript.dialects.te.buffers import Parameter
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.rewriting import substitute
 
+from .emit_ahead import Ahead
 from .emit_arith import Site
 from .emit_scope import Lane, Place, Scope
 from .emit_text import Code
@@ -72,6 +73,8 @@ class Context:
         tiles: buffers in registers of the matrix unit, with the rows and columns of tiles.
         callees: parameters of the module's functions.
         symbols: their LLVM names where these differ.
+        ahead: pointers that were computed before the loop at hand, for `finds_sizes`: a kernel
+            that has sizes for parameters.
         gpu: one thread of a GPU; `launch` has the extents of its grid and block.
     """
 
@@ -98,6 +101,8 @@ class Context:
     symbols: Mapping[str, str] = field(default_factory=dict)
     outlined: int = 0
     inside_parallel: bool = False
+    ahead: Ahead | None = None
+    finds_sizes: bool = False
     gpu: bool = False
     launch: Mapping[str, Expr] = field(default_factory=dict)
 

@@ -21,6 +21,8 @@ from .emit_places import (
     any_lane,
     is_register,
     locate,
+    point,
+    pointer_ahead,
     register_size,
     reverse,
     tail,
@@ -70,11 +72,10 @@ def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -
 
 def emit_prefetch(context: Context, target: Target, level: int, evaluate: Evaluate) -> None:
     """Ask for the line of an access into a level of the cache; it need not lie in its buffer."""
-    element, place = memory_type(target.dtype), target.place
-    offset = evaluate(context, target.base).text
-    pointer = context.code.let(
-        f"getelementptr {element}, {place.pointer_type} {place.pointer}, i64 {offset}", "p"
-    )
+    pointer, rest = pointer_ahead(context, target.place, target.base) or (
+        target.place.pointer, target.base,
+    )  # fmt: skip
+    pointer = point(context, target.place, pointer, evaluate(context, rest).text)
     locality = 4 - level  # 3 is the first cache
     numbers = [("i32", "0"), ("i32", str(locality)), ("i32", "1")]  # to be read; how near; data
     context.code.call("void", "llvm.prefetch.p0", [("ptr", pointer), *numbers])

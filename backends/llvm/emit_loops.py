@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int64
-from tensorscript.dialects.te.expr import add, const, var
+from tensorscript.dialects.te.expr import Expr, add, const, var
 from tensorscript.dialects.te.ops import ForOp, WhileOp
 
+from .emit_ahead import Ahead, ahead_of
 from .emit_alloc import release
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_scalar
-from .emit_places import any_lane
-from .emit_scope import Bound, Lane, nonneg, upper
+from .emit_places import any_lane, point
+from .emit_scope import Bound, Lane, Place, nonneg, upper
 from .emit_transpose import emit_across
 from .emit_types import Value, vector_of
 
@@ -43,6 +44,7 @@ def counted_loop(
     """The body of `op` for its variable from `first` up to `end` (operands)."""
     code = context.code
     body, latch, done = code.name("loop"), code.name("next"), code.name("done")
+    outside, context.ahead = context.ahead, _ahead(context, op)
     before = code.block
     if at_least_once:
         code.end(f"br label %{body}")
@@ -60,6 +62,19 @@ def counted_loop(
         f"br i1 {again}, label %{body}, label %{done}, !llvm.loop {code.module.loop_metadata()}"
     )
     code.start(done)
+    context.ahead = outside
+
+
+def _ahead(context: Context, op: ForOp) -> Ahead | None:
+    """What is computed before an innermost loop over scalars."""
+    if not context.finds_sizes or context.vector is not None:
+        return None
+
+    def pointed(place: Place, index: Expr) -> str:
+        offset = evaluate_scalar(context, index, f"what {op.var} goes on from")
+        return point(context, place, place.pointer, offset)
+
+    return ahead_of(context.scope, op, context.is_flat, context.resolve, pointed)
 
 
 def bind_loop(context: Context, op: ForOp, current: str) -> None:

@@ -116,6 +116,7 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
     inner = Context(
         name, code, context.rows, context.options, context.is_flat,
         callees=context.callees, symbols=context.symbols, inside_parallel=True,
+        finds_sizes=context.finds_sizes,
     )  # fmt: skip
     scope = inner.scope
     scope.replaced.update(context.scope.replaced)

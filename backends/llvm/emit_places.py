@@ -63,13 +63,35 @@ def locate(context: Context, buffer: str, indices: tuple[Expr, ...]) -> Target:
 
 def address(context: Context, target: Target, evaluate: Evaluate) -> str:
     """The address of the access, of its first lane where it has several."""
-    offset = evaluate(context, target.base).text
     place = target.place
+    if (ahead := pointer_ahead(context, place, target.base)) is not None:
+        pointer, rest = ahead
+        return point(context, place, pointer, evaluate(context, rest).text)
+    offset = evaluate(context, target.base).text
     if offset == "0":
         return place.pointer
     element = memory_type(target.dtype)
     return context.code.let(
         f"getelementptr inbounds {element}, {place.pointer_type} {place.pointer}, i64 {offset}", "p"
+    )
+
+
+def pointer_ahead(context: Context, place: Place, index: Expr) -> tuple[str, Expr] | None:
+    """A pointer from before the loop, and what an index goes on from there."""
+    if context.ahead is None:
+        return None
+    steady, rest = context.ahead.split(index)
+    pointer = context.ahead.pointers.get((place.buffer.name, steady))
+    return None if pointer is None else (pointer, rest)
+
+
+def point(context: Context, place: Place, pointer: str, offset: str) -> str:
+    """So many elements from a pointer, which may lie anywhere."""
+    if offset == "0":
+        return pointer
+    element = memory_type(place.buffer.dtype)
+    return context.code.let(
+        f"getelementptr {element}, {place.pointer_type} {pointer}, i64 {offset}", "p"
     )
 
 
@@ -90,11 +112,8 @@ def addresses(context: Context, target: Target, evaluate: Evaluate) -> str:
         )
     steady, varying = _parted(context, target.index)
     start, inbounds = place.pointer, " inbounds"
-    if not steady.is_int(0):  # it alone may lie anywhere
-        offset, inbounds = evaluate(context, steady).text, ""
-        start = context.code.let(
-            f"getelementptr {element}, {place.pointer_type} {start}, i64 {offset}", "p"
-        )
+    if not steady.is_int(0):
+        start, inbounds = point(context, place, start, evaluate(context, steady).text), ""
     offsets = context.widen(evaluate(context, varying), varying.dtype, lanes)
     return context.code.let(
         f"getelementptr{inbounds} {element}, {place.pointer_type} {start}, "

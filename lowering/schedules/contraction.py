@@ -44,7 +44,8 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
 
 from ..te.affine import known
-from .contraction_factors import PackedFactors
+from ..te.nest import Nest, copy_fresh
+from .contraction_factors import FoundRows, PackedFactors
 from .contraction_plan import (
     SUMS_BYTES,
     Packing,
@@ -54,6 +55,7 @@ from .contraction_plan import (
 )
 from .contraction_shape import SUM_DTYPES, Product, Spots
 from .contraction_tile import (
+    TILE_COST,
     Blocking,
     ceil_div,
     divides,
@@ -77,14 +79,20 @@ class BlockedProduct(PackedFactors):
     """How the rows of a tile are gone over."""
 
     def __init__(
-        self, func: FuncOp, product: Product, blocking: Blocking, dtype: DType, whole: bool
+        self,
+        func: FuncOp,
+        product: Product,
+        blocking: Blocking,
+        dtype: DType,
+        whole: bool,
+        found_rows: FoundRows | None = None,
     ) -> None:
-        super().__init__(func, product, blocking, dtype, whole)
+        super().__init__(func, product, blocking, dtype, whole, found_rows)
         # Lines of columns that are read from afar as they lie are asked for long before.
         self.streams = self.plan.y == "none" and is_streamed(product, dtype)
         # A thread reads on and on in them, as far as its sums stay in the second cache.
         self.sweeps = self.streams and self.tasks > 1 and self.blocks.is_int(1)
-        tile, rows = self.tile, ceil_div(self.panels_m, self.blocks)
+        tile, rows = self.tile, self.kept_panels
         self.most_columns = ceil_div(self.panels_n, self.chunks)
         if self.sweeps:
             row_bytes = (known(rows) or 1) * tile.rows * tile.columns * dtype.itemsize
@@ -117,8 +125,20 @@ class BlockedProduct(PackedFactors):
         return binary("min", start, size - tile), start
 
     def _rows(self) -> tuple[Expr, Expr | None]:
+        if self.found_rows is None:
+            return self._rows_of_tile()
+        return var("row"), None if self._rows_of_tile()[1] is None else var("new")
+
+    def _rows_of_tile(self) -> tuple[Expr, Expr | None]:
         start = (self.first_panel + var("iq")) * self.tile.rows
         return self._side(self.plan.x, start, self.m, self.tile.rows)
+
+    def _names_of_tile(self) -> list[Operation]:
+        """What would be computed in every step from a number of rows that the program finds."""
+        if self.found_rows is None:
+            return []
+        row, new = self._rows_of_tile()
+        return [LetOp("row", row), *([] if new is None else [LetOp("new", new)])]
 
     def _columns(self) -> tuple[Expr, Expr | None]:
         return self._side(self.plan.y, var("jq") * self.tile.columns, self.n, self.tile.columns)
@@ -149,6 +169,7 @@ class BlockedProduct(PackedFactors):
         first, fetch = self._fetch_next()
         body = [self._over_tile("2t", [step]), *self._fetch_rows(), *fetch]
         return [
+            *self._names_of_tile(),
             AllocOp(tile, "reg"),
             self._over_tile("0t", [clear]),
             *self._fetch_sums(),
@@ -316,14 +337,21 @@ class BlockedProduct(PackedFactors):
         ]
 
     def build(self) -> list[Operation]:
+        packed, nest = self.parts()
+        return [*packed, *nest]
+
+    def parts(self) -> tuple[list[Operation], list[Operation]]:
+        """The packing of the columns, where it is the same for all products, and the rest."""
         xp = AllocOp(self.xp, "stack")
-        task = self.task_storage()
+        task = [*self.names_of_task(), *self.task_storage()]
         block: list[Operation] = []
         packing: list[Operation] = []
         before: list[Operation] = []
         hoisted: list[Operation] = []
+        columns: list[Operation] = []
         if self.plan.y == "before":
-            (hoisted if self.y_hoisted else before).extend(self.y_for_all())
+            alone = self.y_hoisted or not self.p.batch.names
+            (columns if alone else before).extend(self.y_for_all())
         elif self.plan.y == "task":
             task.extend(self.y_for_task())
             packing = self.y_for_tiles()
@@ -337,7 +365,7 @@ class BlockedProduct(PackedFactors):
             task.append(AllocOp(self.sums, "stack"))
         task.append(ForOp("kb", self.depth_blocks, block))
         before.append(self._tasks(task))
-        return [*hoisted, *loops_around(self.p.batch, before)]
+        return columns, [*self.names, *hoisted, *loops_around(self.p.batch, before)]
 
     def _over_panels(self, packing: list[Operation]) -> Operation:
         """All tiles of a task: down each panel of columns, which is packed before, or along each
@@ -369,4 +397,49 @@ def blocked_product(
     """
     dtype = SUM_DTYPES[product.target.value.dtype]
     product = replace(product, x=cast(product.x, dtype), y=cast(product.y, dtype))
+    if known(product.rows.size) is None and known(product.columns.size):
+        return _by_height(func, product, blocking, dtype, whole)
     return BlockedProduct(func, product, blocking, dtype, whole).build()
+
+
+HEIGHTS = (1, 2, 4, 8)
+"""Of tiles for fewer rows than fill one."""
+
+
+def _by_height(
+    func: FuncOp, product: Product, blocking: Blocking, dtype: DType, whole: bool
+) -> list[Operation]:
+    """For a number of rows that the program finds: tiles as high as fit, the last of which is moved
+    back to where the rows end, so that rows are read as they lie.
+
+    ```
+    if rows >= 14 { if 13 waste less { tiles of 13 } else { tiles of 14 } }
+    else { if rows >= 8 { tiles of 8 } else { .. tiles of 1 } }
+    ```
+    """
+    nest, rows, most = Nest(func), product.rows.size, blocking.rows
+    packed: list[Operation] = []
+
+    def tiles(height: int, few: bool) -> list[Operation]:
+        lower = replace(blocking, rows=height)
+        writer = BlockedProduct(func, product, lower, dtype, whole, FoundRows(few))
+        columns, made = writer.parts()
+        if whole:  # what constants are packed to is the same for all heights, and stands before
+            packed[:] = columns
+        else:
+            made = [*columns, *made]
+        return made if height == most else copy_fresh(nest, made, f"_{height}")
+
+    made: list[Operation] = []
+    for height in (h for h in HEIGHTS if h < most):
+        made = [IfOp(rows >= height, tiles(height, True), made)] if made else tiles(height, True)
+    tall = tiles(most, False)
+    if most - 1 not in HEIGHTS and most > 1:
+        lower = _cost(rows, most - 1) < _cost(rows, most)
+        tall = [IfOp(lower, tiles(most - 1, False), tall)]
+    return [*packed, *([IfOp(rows >= most, tall, made)] if made else tall)]
+
+
+def _cost(rows: Expr, height: int) -> Expr:
+    """Of so many rows in tiles of that height, in halves of a row of one."""
+    return ceil_div(rows, height) * int(2 * (height + TILE_COST))

@@ -14,15 +14,24 @@ from functools import partial
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
+from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, mul, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, LetOp
 
 from ..te.affine import all_buffers, known
 from .contraction_batch import PackedBatch
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
-from .contraction_plan import Plan, Sizes, best_plan, plain_factors, scattered_cost
+from .contraction_plan import (
+    FEW_PANELS,
+    Packing,
+    Plan,
+    Sizes,
+    best_plan,
+    plain_factors,
+    scattered_cost,
+)
 from .contraction_shape import Product
 from .contraction_tile import (
     DEPTH_STEP,
@@ -42,10 +51,25 @@ and on, and a page is not looked up for each line."""
 FAR_RESULTS, NEAR_COLUMNS = 1 << 21, 1 << 20
 """Bytes of results that leave second caches, also those of two threads, and of columns that stay in
 one."""
+SMALL_COLUMNS = 1 << 15
+"""Bytes of columns that stay in the first cache beside a panel of rows."""
 LEAST_ROWS_ALONG = 512
 """Rows that repay columns which another thread has packed."""
+MANY_PANELS = 16
+"""Of rows, where these may be many."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """A number of rows that the program finds: a whole tile's at least.
+
+    Attributes:
+        few: and no more than `FEW_PANELS` tiles'.
+    """
+
+    few: bool
 
 
 class PackedFactors:
@@ -59,9 +83,15 @@ class PackedFactors:
     """Tasks that a product is cut into for the threads, if it is."""
 
     def __init__(
-        self, func: FuncOp, product: Product, blocking: Blocking, dtype: DType, whole: bool
+        self,
+        func: FuncOp,
+        product: Product,
+        blocking: Blocking,
+        dtype: DType,
+        whole: bool,
+        found_rows: FoundRows | None = None,
     ) -> None:
-        self.func, self.p, self.dtype = func, product, dtype
+        self.func, self.p, self.dtype, self.found_rows = func, product, dtype, found_rows
         self.blocking, self.tile = blocking, blocking.tile
         tile = self.tile
         self.buffers = all_buffers(func)
@@ -84,9 +114,13 @@ class PackedFactors:
         shared = self._repays_threads() and not takes_threads(product.batch)
         self.tasks = self.most_tasks if shared else 1
         self.plan = self._plan(whole)
+        self.names: list[Operation] = []
+        """Of sizes that take divisions."""
+        if known(self.m) is None:
+            self.panels_m = self._named("panels", self.panels_m)
         self.blocks = const(self.plan.blocks) if self.plan.blocks else self._unknown_blocks()
         self.chunks = self.plan.chunks
-        x_kept = self.panels_m if self.plan.x == "before" else ceil_div(self.panels_m, self.blocks)
+        x_kept = self.panels_m if self.plan.x == "before" else self.kept_panels
         y_kept = self.panels_n if self.plan.y == "before" else const(1)
         x_depth, y_depth = (
             self.k if self.single or way == "before" else self.depth_block
@@ -99,10 +133,16 @@ class PackedFactors:
         self.yp = make_buffer("yp", dtype, [y_kept, y_depth, tile.columns])
         self.xp = make_buffer("xp", dtype, [x_kept, x_depth, self.packer.width])
 
+    def _named(self, name: str, value: Expr) -> Expr:
+        self.names.append(LetOp(name, value))
+        return var(name)
+
     def _repays_threads(self) -> bool:
         return repays_threads(self.m, self.n, self.k)
 
     def _plan(self, whole: bool) -> Plan:
+        if self.found_rows is not None and known(self.n) and known(self.k):
+            return self._plan_of_found(self.found_rows, whole)
         if not all(known(e) for e in (self.m, self.n, self.k)):
             return Plan(None, 1, "before" if self.x_hoisted else "task", "before")
         found = best_plan(self._sizes(whole))
@@ -111,11 +151,22 @@ class PackedFactors:
         blocks = min(known(self.panels_m) or 1, self.tasks)
         return replace(found, blocks=blocks, chunks=1, y="before" if found.y == "task" else found.y)
 
+    def _plan_of_found(self, rows: FoundRows, whole: bool) -> Plan:
+        """Runs of columns take the threads: rows that are packed are packed before, for all."""
+        plain = self._plain()
+        x: Packing = "before" if self.x_hoisted or "x" not in plain else "none"
+        y: Packing = "none" if rows.few and not whole and "y" in plain else "before"
+        chunks = 1 if self.by_rows else min(known(self.panels_n) or 1, self.tasks)
+        return Plan(1 if rows.few else None, chunks, x, y)
+
     @property
     def by_rows(self) -> bool:
         """Whether a task goes along the rows, whose results leave the caches, rather than down
         panels of columns, all of which stay near: what it writes lies side by side then."""
         m, n, k = (known(e) or 0 for e in (self.m, self.n, self.k))
+        if self.found_rows is not None:  # which may be many
+            small = 0 < n * k * self.dtype.itemsize <= SMALL_COLUMNS
+            return self.single and small and not self.found_rows.few
         results, columns = m * n * self.p.target.value.dtype.itemsize, n * k * self.dtype.itemsize
         near = 0 < columns <= NEAR_COLUMNS and m >= LEAST_ROWS_ALONG
         return self.single and results >= FAR_RESULTS and near
@@ -134,11 +185,15 @@ class PackedFactors:
     def _plain(self) -> frozenset[str]:
         """The factors that a tile can take as they lie in memory."""
         steps, panels = known(self.depth_block) or 0, known(self.panels_m) or 0
+        if self.found_rows is not None and not self.found_rows.few:
+            panels = MANY_PANELS
         return plain_factors(self.p, self.buffers, self.tile, steps, panels)
 
     def _unknown_blocks(self) -> Expr:
         block = binary("max", ceil_div(self.panels_m, TASKS), 1)
-        return ceil_div(self.panels_m, block)
+        if self.found_rows is not None:  # runs of columns take the threads
+            block = const(self.blocking.panels)
+        return self._named("blocks", ceil_div(self.panels_m, block))
 
     def shared_packing(
         self, name: str, extent: Expr, body: list[Operation], side: Expr, grain: int
@@ -164,7 +219,7 @@ class PackedFactors:
 
     @property
     def first_panel(self) -> Expr:
-        return self._block_start(self.block)
+        return self._block_start(self.block) if self.blocks.is_const else var("first")
 
     @property
     def first_column_panel(self) -> Expr:
@@ -180,7 +235,16 @@ class PackedFactors:
         size, blocks = known(self.panels_m), known(self.blocks)
         if size is not None and blocks is not None and size % blocks == 0:
             return const(size // blocks)
+        if not self.blocks.is_const:
+            return var("here")
         return self._block_start(self.block + 1) - self.first_panel
+
+    def names_of_task(self) -> list[Operation]:
+        """Where a task's block begins, and its panels, where divisions tell."""
+        if self.blocks.is_const:
+            return []
+        here = self._block_start(self.block + 1) - var("first")
+        return [LetOp("first", self._block_start(self.block)), LetOp("here", here)]
 
     def y_for_all(self) -> list[Operation]:
         """What all tasks read of Y."""
@@ -203,6 +267,13 @@ class PackedFactors:
             return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
         step = self.columns.step("yp", var("kp"), self._first_packed)
         return self.shared_packing("kp", self.k, step, self.n, 8)
+
+    @property
+    def kept_panels(self) -> Expr:
+        """Row panels of the largest block."""
+        if self.found_rows is not None and self.found_rows.few:
+            return const(FEW_PANELS)
+        return ceil_div(self.panels_m, self.blocks)
 
     @property
     def _first_packed(self) -> Expr:

@@ -275,7 +275,8 @@ def _crowds(step: int, count: int, sets: int) -> int:
 
 @dataclass(frozen=True)
 class Lie:
-    """How a factor lies in memory: bytes from one row or column to the next, and of the depth."""
+    """How a factor lies in memory: bytes from one row or column to the next, and of the depth (0
+    where the program finds how many)."""
 
     along: int
     depth: int
@@ -292,10 +293,11 @@ class Lie:
         last = (along.names[-1] if along.names else "", depth.names[-1])
         steps = [coefficient(position, name) for name in last]
         numbers = [None if step is None else known(step) for step in steps]
-        if numbers[0] is None or numbers[1] is None or min(numbers[0], numbers[1]) < 0:
+        side, down = numbers
+        if side is None or side < 0 or (down is not None and down < 0) or None in steps:
             return None
         size = factor.dtype.itemsize
-        return cls(numbers[0] * size, numbers[1] * size, size)
+        return cls(side * size, (down or 0) * size, size)
 
     def serves_rows(self, tile: Tile) -> bool:
         """Whether the rows of a tile stay in the first cache while the depth goes over a line."""
@@ -306,8 +308,10 @@ class Lie:
     def serves_columns(self, depth: int, panels: int) -> bool:
         """Whether a column panel stays in the second cache until all row panels have read it."""
         few = panels <= FEW_PANELS
-        return self.along == self.itemsize and (
-            few or _crowds(self.depth, depth, L2_SETS) < MOST_WAYS
+        return (
+            bool(self.depth)
+            and self.along == self.itemsize
+            and (few or _crowds(self.depth, depth, L2_SETS) < MOST_WAYS)
         )
 
 

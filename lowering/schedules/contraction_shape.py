@@ -38,6 +38,7 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, cast, const, mul, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
+from tensorscript.dialects.te.polynomial import equal
 from tensorscript.dialects.te.ranges import Interval
 from tensorscript.dialects.te.rewriting import replace_loads, substitute, transform, walk
 from tensorscript.dialects.te.simplify import simplify
@@ -92,7 +93,7 @@ class Axis:
             return False
         known_steps = [step for step in steps if step is not None]
         return all(
-            slow is mul(fast, extent)
+            equal(slow, mul(fast, extent))
             for slow, fast, extent in zip(
                 known_steps, known_steps[1:], self.extents[1:], strict=False
             )

@@ -216,6 +216,8 @@ def divides(size: Expr, by: int) -> bool:
 
 
 def ceil_div(size: Expr, by: Expr | int) -> Expr:
+    if isinstance(by, Expr) and by.is_int(1):
+        return size
     return binary("floordiv", size + (by - 1), by)
 
 
@@ -224,6 +226,8 @@ def part(number: Expr, size: Expr, parts: Expr) -> Expr:
     whole, count = known(size), known(parts)
     if whole is not None and count is not None and whole % count == 0:
         return number * (whole // count)
+    if count == 1:
+        return number * size
     return (number * size) // parts
 
 

@@ -51,11 +51,13 @@ class PixelColumns(ConvolutionNest):
     def block_rows(self) -> int:
         """Enough blocks for the threads, sums that stay cached, full panels."""
         size, pitch = known(self.image.dims[0].size), known(self.pitches[0])
-        if size is None or pitch is None:
+        if pitch is None:
             return ROWS_OF_UNKNOWN
+        filled = -(-LEAST_PANELS * self.tile.columns // pitch)
+        if size is None:
+            return max(ROWS_OF_UNKNOWN, filled)
         rows = known(self.kept_rows) or 1
         cached = BLOCK_BYTES // (rows * pitch * self.dtype.itemsize)
-        filled = -(-LEAST_PANELS * self.tile.columns // pitch)
         most = max(filled, min(-(-size // self.tasks), cached))
         return rows_of_blocks(size, most, filled)
 

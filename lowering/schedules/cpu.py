@@ -43,7 +43,8 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
     block = scheduler.func.block
     collapse_all(scheduler, block)
     for loop in loops_in(block):
-        cut_around_short(scheduler, loop)
+        if crossing(loop, scheduler.nest.buffers, parameters.vector_bytes) is None:
+            cut_around_short(scheduler, loop)
     for loop in loops_in(block):
         cut_in_pieces(scheduler, loop)
     for loop in loops_in(block):

@@ -58,7 +58,8 @@ def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
             inner_gathers += all(_gathers(coefficient(position, way)) for way in ways)
             along_outer += not _gathers(outer, MOST_STEP) and outer is not const(0)
     if tiny:
-        return along_outer > 0 or size is None
+        alone = not any(_long_loops_between(loop, r) for r in reductions)
+        return along_outer > 0 or (size is None and alone)
     return outer_gathers < inner_gathers
 
 
@@ -177,6 +178,8 @@ def _fits_lanes(loop: ForOp) -> bool:
 def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Lanes along the last outer loop; its short reductions are written out."""
     lanes = shrunk(_lanes_across(loop, scheduler.nest.buffers, parameters), loop.extent)
+    if known(loop.extent) is None:  # all may be in the masked rest
+        lanes = min(lanes, parameters.vector_bytes // 4)
     block = loop.parent
     assert block is not None  # a loop of the function
     if (arguments := stretch_arguments(loop, lanes)) is not None:

@@ -191,8 +191,9 @@ class _Nest:
             "sums", [columns.flat(), var("ch")], "add", replace_loads(self.p.y, of_image) * weight
         )
         rows = Axis(columns.names[:-1], columns.extents[:-1])
+        width = columns.extents[-1]
         form = ChannelFilter(
-            rows, columns.names[-1], self.form.sizes[-1], "ch", self.block, self.p.depth, update, []
+            rows, columns.names[-1], width, "ch", self.block, self.p.depth, update, []
         )
         nest = filtered_row(form, self.vector_bytes)
         for name, extent in reversed(rows.pairs):

@@ -22,6 +22,7 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.expr import Expr, const, mul
 from tensorscript.dialects.te.ops import StoreOp, UpdateOp
+from tensorscript.dialects.te.polynomial import equal
 
 from .affine import accesses, coefficient, expressions, flat_index
 from .nest import Nest, detach, insert_before, only_child, substitute_in
@@ -48,7 +49,7 @@ def check(nest: Nest, target: str, inner: str) -> str | None:
             return f"{name} is a constant of the module"
         position = flat_index(nest.buffers[name], indices)
         slow, fast = coefficient(position, target), coefficient(position, inner)
-        if slow is None or fast is None or slow is not mul(fast, loop.extent):
+        if slow is None or fast is None or not equal(slow, mul(fast, loop.extent)):
             return f"{target} and {inner} do not walk {name} in one stride"
     return None
 

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer, BufferAttr, ExprAttr, ExprsAttr, Scalar
 from tensorscript.dialects.te.expr import Expr, node, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, VarOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, ScanOp, VarOp
 from tensorscript.dialects.te.ranges import SIZE, Interval, Prover, inside_loop
 from tensorscript.dialects.te.rewriting import substitute, transform
 from tensorscript.dialects.walks import walk_ops
@@ -198,7 +198,7 @@ def rename_loads(e: Expr, names: Mapping[str, str]) -> Expr:
     return transform(e, visit)
 
 
-_NAME_KEYS = ("var_name", "chunk_name", "buffer_name")
+_NAME_KEYS = ("var_name", "chunk_name", "buffer_name", "carried_name")
 
 
 def _renamed(key: str, attribute: Attribute, names: Mapping[str, str]) -> Attribute:
@@ -208,9 +208,10 @@ def _renamed(key: str, attribute: Attribute, names: Mapping[str, str]) -> Attrib
         return ExprsAttr(tuple(rename_loads(e, names) for e in attribute.data))
     if isinstance(attribute, BufferAttr):
         b = attribute.data
-        if b.name in names:
-            fresh = Buffer(names[b.name], b.dtype, b.shape, b.strides, b.mode)
-            return BufferAttr(fresh)
+        shape = tuple(rename_loads(e, names) for e in b.shape)
+        if b.name in names or shape != b.shape:
+            name = names.get(b.name, b.name)
+            return BufferAttr(Buffer(name, b.dtype, shape, b.strides, b.mode))
     if key in _NAME_KEYS and isinstance(attribute, StringAttr) and attribute.data in names:
         return StringAttr(names[attribute.data])
     return attribute
@@ -233,7 +234,7 @@ def copy_fresh(nest: Nest, ops: Sequence[Operation], suffix: str) -> list[Operat
     names: dict[str, str] = {}
     for top in ops:
         for op in (top, *walk_ops(top)):
-            if isinstance(op, (ForOp, LetOp, VarOp)):
+            if isinstance(op, (ForOp, LetOp, ScanOp, VarOp)):
                 names[op.var] = nest.fresh(op.var + suffix)
                 if isinstance(op, ForOp) and op.chunk is not None:
                     names[op.chunk] = nest.fresh(op.chunk + suffix)

@@ -239,10 +239,11 @@ def test_lanes_see_the_lanes_before(combiner: str, step: str, lanes: int, kind: 
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("te.scan m: i64 of c mul= 3, step 0", "no scan of"),
-        ("te.scan m: f64 of c min= (1.0).f64, step (0.0).f64", "no scan of"),
-        ("te.scan m: i64 of c add= 3, step 1", "a sum has no step"),
-        ("te.scan m: i64 of d add= 3, step 0", "d is not defined"),
+        ("te.scan m: i64 of c mul= 3", "no scan of"),
+        ("te.scan m: b1 of c min= True", "no scan of"),
+        ("te.scan m: f64 of c min= (1.0).f64, step (2.0).f64", "extremes of integers have a step"),
+        ("te.scan m: i64 of c add= 3, step 1", "extremes of integers have a step"),
+        ("te.scan m: i64 of d add= 3", "d is not defined"),
     ],
 )
 def test_what_is_no_scan(line: str, why: str) -> None:
