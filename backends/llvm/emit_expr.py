@@ -155,6 +155,9 @@ def _pair(context: Context, e: Expr) -> tuple[Site, str, str]:
 
 def _emit_binary(context: Context, e: Expr) -> Value:
     site, a, b = _pair(context, e)
+    if e.op == "div" and context.mask is not None and context.cache[e.args[1]].lanes > 1:
+        # LLVM takes 0 / 0 for 0: lanes that are off, of zeros, would then need no `select`.
+        b = site.choose(context.mask, b, site.literal(1))
     made = BINARY[e.op](site, a, b)
     if is_half(e.dtype) and e.op not in ("min", "max"):
         made = round_result(context.code, e.dtype, site.lanes, made)
