@@ -18,10 +18,10 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, load
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
-from tensorscript.dialects.te.rewriting import loads, rebuild, walk
+from tensorscript.dialects.te.rewriting import loads, walk
 
-from .nest import Nest, detach, insert_before
-from .rebuild import copy_statement
+from .nest import Nest
+from .rebuild import move_before
 
 
 def check(nest: Nest, target: str) -> str | None:
@@ -72,16 +72,4 @@ def apply(nest: Nest, target: str) -> None:
         number = Buffer(nest.fresh(f"{target}_h"), e.dtype, ())
         before += [AllocOp(number, "stack"), StoreOp(number.name, (), e)]
         made[e] = load(number.name, (), e.dtype)
-
-    def rewrite(e: Expr) -> Expr:
-        # From the top: what is computed before the loop may lie in more of that.
-        if e not in made:
-            made[e] = rebuild(e, tuple(map(rewrite, e.args))) if e.args else e
-        return made[e]
-
-    for op in list(loop.block.ops):
-        detach(op)
-        loop.block.add_op(copy_statement(op, rewrite))
-    for op in before:
-        op.location = loop.location
-    insert_before(loop, before)
+    move_before(loop, before, made)

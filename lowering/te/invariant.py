@@ -16,11 +16,11 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import ForOp, LetOp, StoreOp
-from tensorscript.dialects.te.rewriting import loads, rebuild, walk
+from tensorscript.dialects.te.rewriting import loads, walk
 
 from .affine import expressions, known
-from .nest import Nest, detach, insert_before
-from .rebuild import copy_statement
+from .nest import Nest
+from .rebuild import move_before
 
 _DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
 
@@ -93,20 +93,9 @@ def _is_work(e: Expr) -> bool:
 def apply(nest: Nest, target: str) -> None:
     loop = nest.loops[target]
     made: dict[Expr, Expr] = {}
-
-    def rewrite(e: Expr) -> Expr:
-        if e not in made:
-            made[e] = rebuild(e, tuple(map(rewrite, e.args))) if e.args else e
-        return made[e]
-
     before: list[Operation] = []
     for e in invariants(loop):
         name = nest.fresh(f"{target}_n")
         before.append(LetOp(name, e))
         made[e] = var(name, e.dtype)
-    for op in list(loop.block.ops):
-        detach(op)
-        loop.block.add_op(copy_statement(op, rewrite))
-    for op in before:
-        op.location = loop.location
-    insert_before(loop, before)
+    move_before(loop, before, made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.ir import Operation
 
@@ -24,7 +24,9 @@ from tensorscript.dialects.te.ops import (
     VarOp,
     WhileOp,
 )
-from tensorscript.dialects.te.rewriting import substitute
+from tensorscript.dialects.te.rewriting import rebuild, substitute
+
+from .nest import detach, insert_before
 
 Rewrite = Callable[[Expr], Expr]
 
@@ -82,3 +84,21 @@ def copy_all(statements: Iterable[Operation], rewrite: Rewrite) -> list[Operatio
 def substituting(values: Mapping[str, Expr]) -> Rewrite:
     """The rewrite that replaces variables."""
     return lambda e: substitute(e, values)
+
+
+def move_before(loop: ForOp, before: Sequence[Operation], names: Mapping[Expr, Expr]) -> None:
+    """Put `before` in front of `loop`, whose expressions read `names` for what it computes. They
+    are replaced from the top: one of them may lie in another, and the outer one counts."""
+    made = dict(names)
+
+    def rewrite(e: Expr) -> Expr:
+        if e not in made:
+            made[e] = rebuild(e, tuple(map(rewrite, e.args))) if e.args else e
+        return made[e]
+
+    for op in list(loop.block.ops):
+        detach(op)
+        loop.block.add_op(copy_statement(op, rewrite))
+    for op in before:
+        op.location = loop.location
+    insert_before(loop, before)
