@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, IfOp, LetOp, StoreOp
-from tensorscript.dialects.te.rewriting import walk
+from tensorscript.dialects.te.rewriting import loads, walk
 
 from ..schedule import Scheduler
 from ..te.affine import expressions, known
@@ -40,9 +40,9 @@ def run_steady(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> 
         return False
     if (outer := _steady(loops)) is None:
         return False
-    widest = max(n.dtype.itemsize for op in inner.block.ops for e in expressions(op)
-                 for n in walk(e) if n.op == "load")  # fmt: skip
-    lanes = shrunk(parameters.vector_bytes // max(4, widest), inner.extent)
+    read = (n for op in inner.block.ops for e in expressions(op) for n in loads(e))
+    widest = max((4, *(n.dtype.itemsize for n in read)))  # a map may read nothing
+    lanes = shrunk(parameters.vector_bytes // widest, inner.extent)
     names = [each.var for each in loops[loops.index(outer) + 1 :]]
     along, times = inner.var, outer.var
     scheduler.do("reorder", *names, times)

@@ -102,6 +102,26 @@ def test_the_choice(channels: int, weight: str, steady: bool) -> None:
     np.testing.assert_allclose(found, x[:, p.astype(int)] * share, 1e-5)
 
 
+UNREAD = """
+te.func @k kernel logical pointwise (out y: f32[6, 20]) {
+  te.for c in 0 .. 6 serial {
+    te.for i in 0 .. 20 serial {
+      te.store y[c, i] = exp(f32(i)) / (exp(f32(i) * (2.0).f32) + (1.0).f32) * exp(-f32(i)) + f32(c)
+    }
+  }
+}"""
+
+
+def test_a_map_that_reads_nothing() -> None:
+    func = parse_function(UNREAD)
+    schedule_kernel(func, CPUParameters(vector_bytes=32, checked=True))
+    found = np.empty((6, 20), "f4")
+    evaluate(func, {"y": found})
+    i = np.arange(20.0)
+    wanted = np.exp(i) / (np.exp(2 * i) + 1) * np.exp(-i) + np.arange(6.0)[:, None]
+    np.testing.assert_allclose(found, wanted, 1e-5)
+
+
 def sample(x: ts.Tensor, grid: ts.Tensor) -> ts.Tensor:
     return ts.nn.functional.grid_sample(x, grid, align_corners=False)
 
