@@ -1,12 +1,15 @@
 """Single operators over many shapes beside PyTorch's eager mode: which of ours take longer?
 
-    python benchmarks/sweep.py [--threads 1] [--under 0.9] [--compiled] [--every N] [MATCH ...]
+    python benchmarks/sweep.py [--threads 1] [--under 0.9] [--every N] [MATCH ...]
+    python benchmarks/sweep.py --compiled | --named all | --named first
 
 A process of ours and one of PyTorch's build each program (`sweep_programs.py`), whose results have
 to agree, and take turns. Prints PyTorch's time over ours, the median of turns, and at last those
 under the bound and those that one of the two refuses. The table of `run.py` is of fewer rows, more
 peers and longer turns; this looks for what it does not have. `--compiled` asks for `torch.compile`
-instead, which takes seconds for each program: `--every` takes one of so many.
+instead, which takes seconds for each program: `--every` takes one of so many. `--named` compares
+our own programs: those whose sizes are named (`all` of them, or the `first` of each argument; equal
+ones have one name), so that one program serves any, beside those for these sizes alone.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ import numpy as np
 from aligned import aligned
 from sweep_programs import Program, programs
 
-LIBRARIES = ("tensorscript", "torch")
+OURS = "tensorscript"
 TURNS, SECONDS = 5, 0.005
 
 
@@ -48,12 +51,26 @@ def array(spec: str, random: np.random.Generator) -> np.ndarray:
     return aligned(made)
 
 
-class _Contender:
-    """What runs in a library's own process: one program at a time."""
+def named(ts: Any, array: np.ndarray, which: str) -> Any:
+    """What an array is like, with names for all its sizes but 1, or for the first."""
+    sizes = [
+        f"S{size}" if size > 1 and (which == "all" or place == 0) else size
+        for place, size in enumerate(array.shape)
+    ]
+    return ts.TensorSpec(sizes, array.dtype.name)
 
-    def __init__(self, library: str, threads: int, folder: Path, compiled: bool) -> None:
-        self.name, self.folder, self.compiled = library, folder, compiled
-        self.library: Any = importlib.import_module(library)
+
+class _Contender:
+    """What runs in a process of its own, one program at a time.
+
+    `way` says how: `torch`, `torch compiled`, `tensorscript`, or `tensorscript` with the sizes that
+    `named` takes.
+    """
+
+    def __init__(self, way: str, threads: int, folder: Path) -> None:
+        self.name, *self.how = way.split()
+        self.way, self.folder = way, folder
+        self.library: Any = importlib.import_module(self.name)
         self.library.set_num_threads(threads)
         self.call: Callable[[], Any] = lambda: None
         self.times = 1
@@ -61,29 +78,30 @@ class _Contender:
     def build(self, number: int, program: Program) -> None:
         """Make the program from a file, which scripts need, and keep its result for comparison."""
         random = np.random.default_rng(number)
-        names, specs = zip(*(a.split("=") for a in program.arguments), strict=True)
-        arrays = [array(spec, random) for spec in specs]
-        file = self.folder / f"{self.name}_{number}.py"
+        names, kinds = zip(*(a.split("=") for a in program.arguments), strict=True)
+        arrays = [array(kind, random) for kind in kinds]
+        file = self.folder / f"{self.way.replace(' ', '_')}_{number}.py"
         file.write_text(
             f"import {self.name} as T\n\n\ndef f({', '.join(names)}):\n    return {program.body}\n"
         )
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        found = importlib.util.spec_from_file_location(file.stem, file)
+        assert found is not None and found.loader is not None
+        module = importlib.util.module_from_spec(found)
+        found.loader.exec_module(module)
         if self.name == "torch":
             given = [self.library.from_numpy(a) for a in arrays]
             run = module.f
-            if self.compiled:
+            if self.how:
                 self.library.compiler.reset()
                 run = self.library.compile(run, dynamic=False)
             self.call = lambda: run(*given)
         else:
-            compiled = self.library.compile(module.f, arrays, fallback="error")
+            specs = [named(self.library, a, self.how[0]) for a in arrays] if self.how else arrays
+            compiled = self.library.compile(module.f, specs, fallback="error")
             self.call = lambda: compiled(*arrays)
         result = self.call()
         wide = result.double() if self.name == "torch" else result
-        np.save(self.folder / f"{self.name}.npy", np.asarray(wide, np.float64))
+        np.save(self.folder / f"{self.way}.npy", np.asarray(wide, np.float64))
         start = time.perf_counter()
         self.call()
         self.times = max(1, int(SECONDS / (time.perf_counter() - start)))
@@ -97,12 +115,12 @@ class _Contender:
         return (time.perf_counter() - start) / self.times
 
 
-def child(library: str, threads: int, folder: Path, compiled: bool) -> None:
+def child(way: str, threads: int, folder: Path) -> None:
     """Answer the lines of the parent: a number builds that program, an empty one is a turn."""
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     every = list(programs())
-    contender = _Contender(library, threads, folder, compiled)
+    contender = _Contender(way, threads, folder)
     for line in sys.stdin:
         try:
             if line.strip():
@@ -112,16 +130,16 @@ def child(library: str, threads: int, folder: Path, compiled: bool) -> None:
                 print(contender.turn(), flush=True)
         except Exception as error:  # noqa: BLE001  # whatever a library refuses with
             text = str(error).strip().splitlines() or [""]
-            print(f"{library}: {type(error).__name__}: {text[0][:200]}", flush=True)
+            print(f"{way}: {type(error).__name__}: {text[0][:200]}", flush=True)
 
 
 class _Process:
     """A contender's process, as the parent sees it."""
 
-    def __init__(self, library: str, threads: int, folder: Path, compiled: bool) -> None:
+    def __init__(self, way: str, threads: int, folder: Path) -> None:
+        self.way = way
         environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-        words = [sys.executable, __file__, "--child", library, "--threads", str(threads)]
-        words += ["--compiled"] if compiled else []
+        words = [sys.executable, __file__, "--child", way, "--threads", str(threads)]
         self._process = subprocess.Popen(
             [*words, "--folder", str(folder)], env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -134,8 +152,8 @@ class _Process:
         return self._process.stdout.readline().strip()
 
 
-def _agree(folder: Path) -> bool:
-    ours, theirs = (np.load(folder / f"{library}.npy") for library in LIBRARIES)
+def _agree(folder: Path, processes: list[_Process]) -> bool:
+    ours, theirs = (np.load(folder / f"{p.way}.npy") for p in processes)
     if ours.shape != theirs.shape:
         return False
     scale = np.nanmax(np.abs(theirs[np.isfinite(theirs)]), initial=1e-30)
@@ -147,7 +165,7 @@ def measured(number: int, processes: list[_Process], folder: Path) -> tuple[floa
     answers = [p.ask(str(number)) for p in processes]
     if any(answer != "ready" for answer in answers):
         return "; ".join(answer for answer in answers if answer != "ready")
-    if not _agree(folder):
+    if not _agree(folder, processes):
         return "results differ"
     turns = [[float(p.ask("")) for p in processes] for _ in range(TURNS)]
     ratio = statistics.median(theirs / ours for ours, theirs in turns)
@@ -159,19 +177,22 @@ def main() -> None:
     parser.add_argument("match", nargs="*", help="texts, one of which is in the program's name")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--under", type=float, default=0.9)
-    parser.add_argument("--compiled", action="store_true", help="beside torch.compile")
+    beside = parser.add_mutually_exclusive_group()
+    beside.add_argument("--compiled", action="store_true", help="beside torch.compile")
+    beside.add_argument("--named", choices=("all", "first"), help="any sizes beside known ones")
     parser.add_argument("--every", type=int, default=1, help="one of so many programs")
-    parser.add_argument("--child", choices=LIBRARIES, help=argparse.SUPPRESS)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options.child, options.threads, options.folder, options.compiled)
+        child(options.child, options.threads, options.folder)
         return
+    ways = [OURS, "torch compiled" if options.compiled else "torch"]
+    if options.named:
+        ways = [f"{OURS} {options.named}", OURS]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        processes = [
-            _Process(library, options.threads, folder, options.compiled) for library in LIBRARIES
-        ]
+        processes = [_Process(way, options.threads, folder) for way in ways]
         slow: list[str] = []
         for number, program in enumerate(programs()):
             if options.match and not any(text in program.name for text in options.match):

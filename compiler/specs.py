@@ -23,8 +23,11 @@ class TensorSpec:
 
     Attributes:
         shape: sizes; a string names a dynamic size (equal names are equal sizes).
-        dtype: element type.
+        dtype: element type, or its name (`float32`, `f32`).
         strides: in elements, None for row-major contiguous.
+
+    Raises:
+        UserError: no such size or dtype.
     """
 
     shape: tuple[int | str, ...]
@@ -35,9 +38,12 @@ class TensorSpec:
         if isinstance(self.shape, str):  # whose letters would be names
             raise UserError(f"a shape is a tuple of sizes and names, not {self.shape!r}")
         for size in self.shape:
-            bad = size < 0 if isinstance(size, int) else not re.fullmatch(r"[A-Za-z_]\w*", size)
-            if bad:
+            if not _is_size(size):
                 raise UserError(f"a size is a number >= 0 or a name, not {size!r}")
+        if isinstance(self.dtype, str):
+            object.__setattr__(self, "dtype", _dtype(self.dtype))
+        if not isinstance(self.dtype, DType):
+            raise UserError(f"a dtype is one of tensorscript's or its name, not {self.dtype!r}")
 
     def __str__(self) -> str:
         return "x".join(map(str, self.shape)) + f":{self.dtype.short}"
@@ -61,6 +67,19 @@ class ScalarSpec:
 InputSpec = TensorSpec | ScalarSpec | np.ndarray
 
 _SPEC = re.compile(r"(?P<shape>[\w]*(?:x[\w]+)*):(?P<dtype>\w+)")
+
+
+def _is_size(size: object) -> bool:
+    if isinstance(size, str):
+        return re.fullmatch(r"[A-Za-z_]\w*", size) is not None
+    return isinstance(size, int) and size >= 0
+
+
+def _dtype(name: str) -> DType:
+    found = BY_SHORT.get(name) or BY_NAME.get(name)
+    if found is None:
+        raise UserError(f"unknown dtype {name!r}")
+    return found
 
 
 def _size(word: str) -> int | str:

@@ -397,7 +397,7 @@ def blocked_product(
     """
     dtype = SUM_DTYPES[product.target.value.dtype]
     product = replace(product, x=cast(product.x, dtype), y=cast(product.y, dtype))
-    if known(product.rows.size) is None and known(product.columns.size):
+    if known(product.rows.size) is None:
         return _by_height(func, product, blocking, dtype, whole)
     return BlockedProduct(func, product, blocking, dtype, whole).build()
 

@@ -96,11 +96,17 @@ class PackedFactors:
         tile = self.tile
         self.buffers = all_buffers(func)
         self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
+        self.names: list[Operation] = []
+        """Of sizes that take divisions."""
         # A size that the program finds may be 0: one block of nothing still stores the sums.
         depth = self.k if self.k.is_const else binary("max", self.k, 1)
         blocks = ceil_div(depth, blocking.depth)
         self.depth_block = ceil_div(ceil_div(depth, blocks), self.depth_step) * self.depth_step
+        if known(self.k) is None:
+            self.depth_block = self._named("depth", self.depth_block)
         self.depth_blocks = ceil_div(depth, self.depth_block)
+        if known(self.k) is None:
+            self.depth_blocks = self._named("depths", self.depth_blocks)
         self.single = self.depth_blocks.is_int(1)
         self.panels_n = ceil_div(self.n, tile.columns)
         self.panels_m = ceil_div(self.m, tile.rows)
@@ -114,8 +120,6 @@ class PackedFactors:
         shared = self._repays_threads() and not takes_threads(product.batch)
         self.tasks = self.most_tasks if shared else 1
         self.plan = self._plan(whole)
-        self.names: list[Operation] = []
-        """Of sizes that take divisions."""
         if known(self.m) is None:
             self.panels_m = self._named("panels", self.panels_m)
         self.blocks = const(self.plan.blocks) if self.plan.blocks else self._unknown_blocks()
@@ -141,7 +145,7 @@ class PackedFactors:
         return repays_threads(self.m, self.n, self.k)
 
     def _plan(self, whole: bool) -> Plan:
-        if self.found_rows is not None and known(self.n) and known(self.k):
+        if self.found_rows is not None:
             return self._plan_of_found(self.found_rows, whole)
         if not all(known(e) for e in (self.m, self.n, self.k)):
             return Plan(None, 1, "before" if self.x_hoisted else "task", "before")
@@ -152,12 +156,15 @@ class PackedFactors:
         return replace(found, blocks=blocks, chunks=1, y="before" if found.y == "task" else found.y)
 
     def _plan_of_found(self, rows: FoundRows, whole: bool) -> Plan:
-        """Runs of columns take the threads: rows that are packed are packed before, for all."""
-        plain = self._plain()
-        x: Packing = "before" if self.x_hoisted or "x" not in plain else "none"
+        """Runs of columns take the threads: rows that are packed are packed before, for all. Where
+        nobody knows how many columns there are, blocks of many rows do, which pack their own."""
+        plain, columns = self._plain(), known(self.panels_n)
+        x: Packing = "task" if columns is None and not rows.few else "before"
+        if self.x_hoisted or "x" in plain:
+            x = "before" if self.x_hoisted else "none"
         y: Packing = "none" if rows.few and not whole and "y" in plain else "before"
-        chunks = 1 if self.by_rows else min(known(self.panels_n) or 1, self.tasks)
-        return Plan(1 if rows.few else None, chunks, x, y)
+        runs = self.tasks if columns is None and rows.few else min(columns or 1, self.tasks)
+        return Plan(1 if rows.few else None, 1 if self.by_rows else runs, x, y)
 
     @property
     def by_rows(self) -> bool:
@@ -190,9 +197,9 @@ class PackedFactors:
         return plain_factors(self.p, self.buffers, self.tile, steps, panels)
 
     def _unknown_blocks(self) -> Expr:
-        block = binary("max", ceil_div(self.panels_m, TASKS), 1)
-        if self.found_rows is not None:  # runs of columns take the threads
-            block = const(self.blocking.panels)
+        block = const(self.blocking.panels)
+        if self.tasks > 1 and self.plan.chunks == 1:  # no runs of columns take the threads
+            block = binary("min", block, binary("max", ceil_div(self.panels_m, TASKS), 1))
         return self._named("blocks", ceil_div(self.panels_m, block))
 
     def shared_packing(

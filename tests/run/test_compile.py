@@ -420,6 +420,17 @@ def test_a_shape_is_no_text() -> None:
         ts.TensorSpec("3x4")
 
 
+def test_what_a_tensor_spec_takes() -> None:
+    assert ts.TensorSpec(("N", 3), "float32") == ts.TensorSpec(("N", 3), "f32")
+    with pytest.raises(UserError, match="unknown dtype 'float31'"):
+        ts.TensorSpec((3,), "float31")
+    with pytest.raises(UserError, match="a dtype is one of tensorscript's or its name, not <"):
+        ts.TensorSpec((3,), np.float32)
+    for size in (-1, "3", None, 2.0):
+        with pytest.raises(UserError, match="a size is a number >= 0 or a name, not"):
+            ts.TensorSpec((size,))
+
+
 def test_options_without_a_program_decorate() -> None:
     @compile_(fallback="error", strict=True)
     def f(x: ts.Tensor) -> ts.Tensor:

@@ -94,6 +94,37 @@ def test_batches() -> None:
         np.testing.assert_allclose(native(x, y), np.maximum(x @ y, 0), 1e-3, 1e-3)
 
 
+ANY = {
+    "plain": (product, ("M", "K"), ("K", "N")),
+    "turned": (turned, ("K", "M"), ("K", "N")),
+    "batched": (product, ("B", "M", "K"), ("B", "K", "N")),
+    "columns": (product, (40, "K"), ("K", "N")),
+}
+SIZES = (
+    {"M": 1, "K": 1, "N": 1, "B": 1}, {"M": 15, "K": 0, "N": 33, "B": 2},
+    {"M": 4, "K": 64, "N": 64, "B": 3}, {"M": 29, "K": 193, "N": 32, "B": 1},
+    {"M": 130, "K": 400, "N": 70, "B": 2}, {"M": 700, "K": 17, "N": 9, "B": 1},
+    {"M": 0, "K": 5, "N": 7, "B": 0}, {"M": 13, "K": 257, "N": 300, "B": 1},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [ts.float32, ts.float64, ts.int64, ts.int8, ts.bfloat16])
+@pytest.mark.parametrize("name", ANY)
+def test_products_of_any_sizes(name: str, dtype: ts.dtype) -> None:
+    program, *shapes = ANY[name]
+    specs = [ts.TensorSpec(shape, dtype) for shape in shapes]
+    native = ts.compile(program, specs, fallback="error")
+    ts.manual_seed(0)
+    for sizes in SIZES:
+        first = [sizes.get(str(size), size) for size in shapes[0]]
+        second = [sizes.get(str(size), size) for size in shapes[1]]
+        given = [ts.randn(*first), ts.randn(*second)]
+        x, y = ((3 * a).to(dtype) for a in given)
+        wanted = np.asarray(program(x, y).double())
+        error = 0.05 if dtype is ts.bfloat16 else 1e-3
+        np.testing.assert_allclose(native(x, y).double().numpy(), wanted, error, error)
+
+
 class Filters(nn.Module):
     """Convolutions whose channels lie last, between those that have a product for each pixel."""
 
