@@ -106,6 +106,8 @@ def _estimate(size: Expr) -> Expr:
     """`size` in float64, where nothing wraps around."""
     if size.op in ("add", "sub", "mul", "min", "max"):
         return binary(size.op, *map(_estimate, size.args))
+    if size.op == "floordiv" and size.args[1].is_const:
+        return binary("div", *map(_estimate, size.args))
     return cast(size, float64)
 
 
