@@ -19,6 +19,7 @@ from tensorscript.dialects.tg.ops import FuncOp, functions
 from tensorscript.lowering.schedule import apply_schedules
 from tensorscript.lowering.schedules.cpu import schedule_cpu
 from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
+from tensorscript.lowering.te.quotients import name_quotients
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.tg.channels_last import channels_last
@@ -150,6 +151,12 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     return module
 
 
+def _name_quotients(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    if targets.parse(options.target, options.cpu).is_ptx:
+        return module
+    return _on_kernels(name_quotients)(module, options)
+
+
 def _prepack(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     if not targets.parse(options.target, options.cpu).is_ptx:
         prepack(module, DiskCache(options.cache_dir) if options.cache else None)
@@ -255,6 +262,12 @@ PASSES: tuple[Pass, ...] = (
         "scheduled",
         _on_kernels(simplify_function),
         "schedules leave single-trip loops and index arithmetic that their ranges decide",
+    ),
+    Pass(
+        "name-quotients",
+        "scheduled",
+        _name_quotients,
+        "divisions by sizes that the program finds stand before loops (CPU); indices are final",
     ),
     Pass(
         "prepack",

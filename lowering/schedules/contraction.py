@@ -47,6 +47,7 @@ from ..te.affine import known
 from ..te.nest import Nest, copy_fresh
 from .contraction_factors import FoundRows, PackedFactors
 from .contraction_plan import (
+    FEW_PANELS,
     SUMS_BYTES,
     Packing,
     hides_fetching,
@@ -403,7 +404,8 @@ def blocked_product(
 
 
 HEIGHTS = (1, 2, 4, 8)
-"""Of tiles for fewer rows than fill one."""
+"""Of tiles for fewer rows than fill one; the highest also for rows that it wastes less of, as many
+as there are where the columns are packed anyway."""
 
 
 def _by_height(
@@ -413,7 +415,7 @@ def _by_height(
     back to where the rows end, so that rows are read as they lie.
 
     ```
-    if rows >= 14 { if 13 waste less { tiles of 13 } else { tiles of 14 } }
+    if rows >= 14 and 8 waste more { if 13 waste less { tiles of 13 } else { tiles of 14 } }
     else { if rows >= 8 { tiles of 8 } else { .. tiles of 1 } }
     ```
     """
@@ -431,13 +433,20 @@ def _by_height(
         return made if height == most else copy_fresh(nest, made, f"_{height}")
 
     made: list[Operation] = []
-    for height in (h for h in HEIGHTS if h < most):
-        made = [IfOp(rows >= height, tiles(height, True), made)] if made else tiles(height, True)
-    tall = tiles(most, False)
+    lower = [h for h in HEIGHTS if h < most]
+    for height in lower:
+        low = tiles(height, not (whole and height == lower[-1]))
+        made = [IfOp(rows >= height, low, made)] if made else low
+    tall, cost = tiles(most, False), _cost(rows, most)
     if most - 1 not in HEIGHTS and most > 1:
-        lower = _cost(rows, most - 1) < _cost(rows, most)
-        tall = [IfOp(lower, tiles(most - 1, False), tall)]
-    return [*packed, *([IfOp(rows >= most, tall, made)] if made else tall)]
+        tall = [IfOp(_cost(rows, most - 1) < cost, tiles(most - 1, False), tall)]
+        cost = binary("min", cost, _cost(rows, most - 1))
+    if not made:
+        return [*packed, *tall]
+    repays = cost < _cost(rows, lower[-1])
+    if not whole:
+        repays = binary("or", repays, rows > FEW_PANELS * lower[-1])
+    return [*packed, IfOp(binary("and", rows >= most, repays), tall, made)]
 
 
 def _cost(rows: Expr, height: int) -> Expr:

@@ -6,6 +6,7 @@ not a polynomial: floor division, min, max, select). Divisions cancel where they
 ```
 (N * 2 + 4) // 2     -->  N + 2            (H * W) // W     -->  H
 (i0 * 8 + i1) % 8    -->  i1               where 0 <= i1 < 8
+((H + 1) // 2 + 1) // 2  -->  (H + 3) // 4
 ```
 """
 
@@ -159,8 +160,23 @@ class _Canonical:
             rest = _plus(rest, {(): remainder})
             if not rest or self._below(rest, bottom):
                 return exact if is_floor else rest
-        small = self._opaque(e.op, rest, bottom)
+        small = (self._nested(rest, bottom) if is_floor else None) or self._opaque(
+            e.op, rest, bottom
+        )
         return _plus(exact, small) if is_floor else small
+
+    def _nested(self, top: Polynomial, bottom: Polynomial) -> Polynomial | None:
+        """`(x // a + c) // n` as one division, of `x + c * a` by `a * n`."""
+        n, rest = bottom.get((), 0), {m: c for m, c in top.items() if m}
+        if n <= 0 or len(rest) != 1:
+            return None
+        ((monomial, count),) = rest.items()
+        if count != 1 or len(monomial) != 1 or monomial[0].op != "floordiv":
+            return None
+        x, a = monomial[0].args
+        if (step := self.constant(a)) is None or step <= 0:
+            return None
+        return self.polynomial((x + top.get((), 0) * step) // (step * n))
 
     def _opaque(self, op: str, top: Polynomial, bottom: Polynomial) -> Polynomial:
         made = binary(op, _expression(top), _expression(bottom))
