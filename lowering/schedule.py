@@ -63,6 +63,7 @@ from .te import (
     temporaries,
     tile,
     track,
+    unfuse,
     vectorize_outer,
     whole,
 )
@@ -121,6 +122,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "split": Primitive(split.check, split.apply),
     "reorder": Primitive(reorder.check, reorder.apply),
     "fuse": Primitive(fuse.check, fuse.apply),
+    "unfuse": Primitive(unfuse.check, unfuse.apply),
     "collapse": Primitive(collapse.check, collapse.apply),
     "vectorize": Primitive(kinds.check_vectorize, kinds.apply_vectorize),
     "vectorize_outer": Primitive(vectorize_outer.check, vectorize_outer.apply),

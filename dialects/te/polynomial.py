@@ -96,6 +96,38 @@ def _build(e: Expr) -> Polynomial:
     return {(e,): 1}
 
 
+def divided(p: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """Polynomial division: `p = quotient * divisor + rest`, terms of `rest` irreducible."""
+    lead = max(divisor, key=lambda m: (len(m), abs(divisor[m])))
+    by = divisor[lead]
+    quotient: Polynomial = {}
+    rest = p
+    for monomial, coefficient in p.items():
+        factor = _quotient(monomial, lead)
+        if factor is None:
+            continue
+        # Of the constant only whole multiples move; of a product all or nothing.
+        share = coefficient // by if (not monomial or coefficient % by == 0) else 0
+        if share:
+            quotient = combine(quotient, {factor: share})
+    if quotient:
+        rest = combine(p, product(quotient, divisor), -1)
+        if len(divisor) > 1 and len(rest) > len(p):
+            return {}, p
+    return quotient, rest
+
+
+def _quotient(monomial: Monomial, by: Monomial) -> Monomial | None:
+    if not by:
+        return monomial
+    left = list(monomial)
+    for atom in by:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
 def atoms(p: Polynomial) -> dict[Expr, None]:
     """The distinct atoms, in order of appearance."""
     return {atom: None for monomial in p for atom in monomial}

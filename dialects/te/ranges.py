@@ -324,9 +324,27 @@ class Prover:
                     part = {m: c // step for m, c in slope.items()}
                     top = polynomial(atom.args[0])
                     yield product(part, top if upper else combine(top, constant(step - 1), -1))
+                for bound in self._divided_bounds(atom.args[0], step, upper):
+                    yield product(slope, bound)
         known_bound = self._atom(atom)[1 if upper else 0]
         if known_bound is not None:
             yield product(slope, constant(known_bound))
+
+    def _divided_bounds(self, x: Expr, step: int, upper: bool) -> Iterator[Polynomial]:
+        """Bounds of `x // step`, of `x` with the bound of one variable that leaves multiples: if
+        `i <= 2 * W - 1`, then `i // 2 <= W - 1`."""
+        top = polynomial(x)
+        for atom in atoms(top):
+            slope, rest = _linear(top, atom)
+            if atom.op != "var" or slope is None or (step_of := as_constant(slope)) is None:
+                continue
+            known = self.ranges.get(str(atom.value))
+            if known is None:
+                continue
+            for e in known.above if (step_of > 0) == upper else known.below:
+                bound = combine(rest, product(slope, polynomial(e)))
+                if all(c % step == 0 for m, c in bound.items() if m):
+                    yield {m: c // step for m, c in bound.items() if c // step}
 
     def decide(self, condition: Expr) -> bool | None:
         """The value of a bool expression where the ranges settle it, else None."""

@@ -32,6 +32,7 @@ from .polynomial import (
     as_constant,
     combine,
     constant,
+    divided,
     expression,
     fits,
     polynomial,
@@ -178,12 +179,13 @@ class Simplifier:
             return x, const(0)
         if step is not None and step < 0:
             return plain
-        quotient, rest = _reduce(polynomial(x), divisor)
-        positive = step is not None or self.prover.positive(divisor)
-        if positive and (whole := self._whole(rest, divisor)) is not None:
+        quotient, rest = divided(polynomial(x), divisor)
+        if (whole := self._whole(rest, divisor)) is not None:
             quotient = combine(quotient, constant(whole))
             rest = combine(rest, divisor, -whole)
             return expression(quotient), expression(rest)
+        if step is None and (parts := self._by_multiple(rest, divisor)) is not None:
+            return expression(combine(quotient, parts[0])), expression(parts[1])
         if step is None:
             r = expression(rest)
             return (
@@ -194,7 +196,7 @@ class Simplifier:
         return expression(combine(quotient, left)), expression(right)
 
     def _whole(self, rest: Polynomial, divisor: Polynomial) -> int | None:
-        """k with `k*divisor <= rest < (k+1)*divisor`, if certain."""
+        """k with `k*divisor <= rest < (k+1)*divisor`, if certain; the divisor is positive then."""
         step = as_constant(divisor)
         low, high = self.prover.polynomial_bounds(rest)
         bounded = step is not None and low is not None and high is not None
@@ -220,6 +222,24 @@ class Simplifier:
                 scaled = product(polynomial(remainder), constant(g))
                 return polynomial(quotient), combine(scaled, small)
         return self._nested_quotient(rest, n), self._nested_remainder(rest, n)
+
+    def _by_multiple(
+        self, rest: Polynomial, divisor: Polynomial
+    ) -> tuple[Polynomial, Polynomial] | None:
+        """Quotient and remainder of `g * p + s` by `g * m`, of a literal m and a size g."""
+        if len(divisor) != 1:
+            return None
+        ((monomial, count),) = divisor.items()
+        for whole in sorted({math.gcd(c, count) for m, c in rest.items() if m}, reverse=True):
+            g = {monomial: whole}
+            major, small = divided(rest, g)
+            if not major or whole == count:
+                continue
+            p = expression(major)
+            if self.prover.nonnegative(small) and self.prover.positive(combine(g, small, -1)):
+                quotient, remainder = self._divide(p, const(count // whole))
+                return polynomial(quotient), combine(product(polynomial(remainder), g), small)
+        return None
 
     def _nested_quotient(self, rest: Polynomial, n: int) -> Polynomial:
         variable = [m for m in rest if m]
@@ -299,38 +319,6 @@ class Simplifier:
 def _without(monomial: Monomial, atom: Expr) -> Monomial:
     place = monomial.index(atom)
     return monomial[:place] + monomial[place + 1 :]
-
-
-def _reduce(p: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Polynomial division: `p = quotient * divisor + rest`, terms of `rest` irreducible."""
-    lead = max(divisor, key=lambda m: (len(m), abs(divisor[m])))
-    by = divisor[lead]
-    quotient: Polynomial = {}
-    rest = p
-    for monomial, coefficient in p.items():
-        factor = _quotient(monomial, lead)
-        if factor is None:
-            continue
-        # Of the constant only whole multiples move; of a product all or nothing.
-        share = coefficient // by if (not monomial or coefficient % by == 0) else 0
-        if share:
-            quotient = combine(quotient, {factor: share})
-    if quotient:
-        rest = combine(p, product(quotient, divisor), -1)
-        if len(divisor) > 1 and len(rest) > len(p):
-            return {}, p
-    return quotient, rest
-
-
-def _quotient(monomial: Monomial, by: Monomial) -> Monomial | None:
-    if not by:
-        return monomial
-    left = list(monomial)
-    for atom in by:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return tuple(left)
 
 
 # --- literals of any dtype

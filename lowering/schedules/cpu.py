@@ -32,7 +32,7 @@ from . import late_cpu
 from .cases import in_cases
 from .cpu_vectors import CPUParameters, loops_in, make_parallel, vectorize_inside
 from .crossed import in_squares, put_together
-from .loops import collapse_all
+from .loops import collapse_all, unfuse_all
 from .pieces import cut_around_short, cut_in_pieces
 from .prepack import constant_arguments
 from .steady import run_steady
@@ -41,6 +41,7 @@ from .streamed import handed_out, stream_results
 
 def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None:
     block = scheduler.func.block
+    unfuse_all(scheduler)
     collapse_all(scheduler, block)
     for loop in loops_in(block):
         if crossing(loop, scheduler.nest.buffers, parameters.vector_bytes) is None:

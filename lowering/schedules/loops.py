@@ -7,7 +7,7 @@ from xdsl.ir import Block
 from tensorscript.dialects.te.ops import ForOp, FuncOp
 
 from ..schedule import Scheduler
-from ..te import collapse
+from ..te import collapse, unfuse
 
 
 def collapse_all(scheduler: Scheduler, block: Block) -> None:
@@ -19,6 +19,19 @@ def collapse_all(scheduler: Scheduler, block: Block) -> None:
             continue
         if collapse.check(scheduler.nest, op.var, inner.var) is None:
             scheduler.do("collapse", op.var, inner.var)
+
+
+def unfuse_all(scheduler: Scheduler) -> None:
+    """Two loops for each whose variable is divided by a size that the program finds."""
+    if not scheduler.func.scalars:
+        return
+    left = list(scheduler.nest.loops)
+    while left:
+        name = left.pop()
+        if name in scheduler.nest.loops and unfuse.check(scheduler.nest, name) is None:
+            before = set(scheduler.nest.loops)
+            scheduler.do("unfuse", name)
+            left += set(scheduler.nest.loops) - before
 
 
 def outer_loops(func: FuncOp) -> tuple[list[ForOp], Block]:

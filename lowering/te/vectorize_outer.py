@@ -9,6 +9,7 @@ for i in 0 .. n {                    for i_o in 0 .. n // 16 {
 }                                    }  (and a rest)
 ```
 The rest is the last vector, some of whose iterations run again if that changes nothing, or masked.
+It has no more lanes than it needs, where their number is known (a power of two).
 
 The iterations must not depend on each other, and the bounds inside not on the loop. It is `split`,
 `expand` of what is private to an iteration, `distribute`, `reorder` and `vectorize` at once.
@@ -32,6 +33,8 @@ from .affine import known
 from .dependence import WRITE, accesses, carried, has_effects, private
 from .nest import Nest, copy_fresh, detach, insert_before
 from .rebuild import copy_all, copy_statement, substituting
+
+LEAST_LANES = 4
 
 
 def check(nest: Nest, target: str, lanes: int) -> str | None:
@@ -72,8 +75,10 @@ def apply(nest: Nest, target: str, lanes: int) -> None:
         lane = f"{target}_w"
         at = whole * lanes + var(lane)
         guard: Expr | None = at < loop.extent
-        if size is not None and made and _may_repeat(nest, loop):
-            at, guard = const(size - lanes) + var(lane), None
+        if size is not None and made:
+            lanes = min(lanes, max(LEAST_LANES, 1 << (size % lanes - 1).bit_length()))
+            if _may_repeat(nest, loop):
+                at, guard = const(size - lanes) + var(lane), None
         made += _Lanes(nest, target, at, lane, lanes, guard).distribute(rest)
     for op in made:
         op.location = loop.location

@@ -223,6 +223,38 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   }
 }""",
     ),
+    "vectorize_outer, no more lanes than the rest needs": (
+        ACCUMULATED.replace("[6, 4]", "[6, 20]").replace("[4]", "[20]").replace("0 .. 4", "0 .. 20"),
+        (step("vectorize_outer", "j", 16),),
+        """
+  te.for j_o in 0 .. 1 serial {
+    te.alloc reg t: f32[16]
+    te.for j_v in 0 .. 16 vector {
+      te.store t[j_v] = (0.0).f32
+    }
+    te.for k in 0 .. 6 serial reduce {
+      te.for j_v_2 in 0 .. 16 vector {
+        te.update t[j_v_2] add= a.f32[k, j_o * 16 + j_v_2]
+      }
+    }
+    te.for j_v_3 in 0 .. 16 vector {
+      te.store y[j_o * 16 + j_v_3] = t.f32[j_v_3]
+    }
+  }
+  te.alloc reg t_w: f32[4]
+  te.for j_w in 0 .. 4 vector {
+    te.store t_w[j_w] = (0.0).f32
+  }
+  te.for k_w in 0 .. 6 serial reduce {
+    te.for j_w_2 in 0 .. 4 vector {
+      te.update t_w[j_w_2] add= a.f32[k_w, 16 + j_w_2]
+    }
+  }
+  te.for j_w_3 in 0 .. 4 vector {
+    te.store y[16 + j_w_3] = t_w.f32[j_w_3]
+  }
+}""",
+    ),
     "search": (
         FIRST,
         (step("search", "k", 16),),
