@@ -74,7 +74,8 @@ def flat_call(
         return None
     defaults = _defaults(program)
     asked = gradients if program.asks_gradients else None
-    return FlatCall(Calling(tuple(constants), len(defaults), asked), constants, defaults)
+    calling = Calling(tuple(constants), len(defaults), asked, plan.above_one)
+    return FlatCall(calling, constants, defaults)
 
 
 def _is_taken(spec: ArgumentSpec) -> bool:

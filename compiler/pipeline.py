@@ -22,6 +22,7 @@ from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
 from tensorscript.lowering.te.quotients import name_quotients
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
+from tensorscript.lowering.te.unswitch import unswitch
 from tensorscript.lowering.tg.channels_last import channels_last
 from tensorscript.lowering.tg.fold_constants import fold_constants
 from tensorscript.lowering.tg.fuse_attention import fuse_attention
@@ -59,6 +60,14 @@ def _on_kernels(run: Callable[[LoopFunc], object]) -> Run:
             if func.role.data == "kernel":
                 run(func)
         return module
+
+    return on_module
+
+
+def _on_cpu_kernels(run: Callable[[LoopFunc], object]) -> Run:
+    def on_module(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+        is_ptx = targets.parse(options.target, options.cpu).is_ptx
+        return module if is_ptx else _on_kernels(run)(module, options)
 
     return on_module
 
@@ -149,12 +158,6 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     else:
         schedule_cpu(module, cpu_parameters(target, options))
     return module
-
-
-def _name_quotients(module: ModuleOp, options: CompileOptions) -> ModuleOp:
-    if targets.parse(options.target, options.cpu).is_ptx:
-        return module
-    return _on_kernels(name_quotients)(module, options)
 
 
 def _prepack(module: ModuleOp, options: CompileOptions) -> ModuleOp:
@@ -264,9 +267,15 @@ PASSES: tuple[Pass, ...] = (
         "schedules leave single-trip loops and index arithmetic that their ranges decide",
     ),
     Pass(
+        "unswitch",
+        "scheduled",
+        _on_cpu_kernels(unswitch),
+        "loops that broadcast where a found size is 1 have a copy for where none is (CPU)",
+    ),
+    Pass(
         "name-quotients",
         "scheduled",
-        _name_quotients,
+        _on_cpu_kernels(name_quotients),
         "divisions by sizes that the program finds stand before loops (CPU); indices are final",
     ),
     Pass(

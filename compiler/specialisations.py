@@ -109,7 +109,7 @@ class Specialisations:
             found = (
                 forms
                 for gradients, symbolic, forms in self._symbolic
-                if gradients == self.gradients and _admits(symbolic, specs)
+                if gradients == self.gradients and _admits(symbolic, specs, forms[0].plan.above_one)
             )
             if (forms := next(found, None)) is None:
                 return []
@@ -185,8 +185,11 @@ def spec_text(specs: Sequence[ArgumentSpec]) -> str:
     return "(" + ", ".join(map(one, specs)) + ")"
 
 
-def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:
-    """Concrete specs fit symbolic ones: equal but for named sizes, each above 1 and consistent."""
+def _admits(
+    symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec], above_one: Sequence[str]
+) -> bool:
+    """Concrete specs fit symbolic ones: equal but for named sizes, which are consistent, and not 1
+    where the program minds."""
     sizes: dict[str, object] = {}
     for wanted, given in zip(symbolic, specs, strict=True):
         if not isinstance(wanted, TensorSpec) or not isinstance(given, TensorSpec):
@@ -204,6 +207,6 @@ def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> 
             if isinstance(name, int):
                 if name != size:
                     return False
-            elif sizes.setdefault(name, size) != size or not isinstance(size, int) or size < 2:
+            elif sizes.setdefault(name, size) != size or not isinstance(size, int):
                 return False
-    return True
+    return not any(sizes.get(name) == 1 for name in above_one)

@@ -81,6 +81,7 @@ def to_metadata(code: NativeCode, plan: CallPlan) -> dict[str, Any]:
             "mutated_inputs": [list(m) for m in plan.mutated_inputs],
             "aliases": [list(a) for a in plan.aliases],
             "sizes": list(plan.sizes),
+            "above_one": list(plan.above_one),
             "said": _said_out(plan.said),
         },
     }
@@ -105,6 +106,7 @@ def from_metadata(
         tuple((path, leaf) for path, leaf in own["mutated_inputs"]),
         aliases=tuple((leaf, path) for leaf, path in own["aliases"]),
         sizes=tuple(own["sizes"]),
+        above_one=tuple(own["above_one"]),
         said=_said_in(own["said"]),
     )
     return NativeCode(data, signature_in(raw), kernels, weights), plan

@@ -41,7 +41,12 @@ def signature_out(signature: Signature) -> dict[str, Any]:
         "inputs": [_spec_out(s) for s in signature.inputs],
         "sizes": list(signature.sizes),
         "outputs": [_spec_out(s) for s in signature.outputs],
-        "calling": [list(calling.constants), calling.optional, calling.gradients],
+        "calling": [
+            list(calling.constants),
+            calling.optional,
+            calling.gradients,
+            list(calling.above_one),
+        ],
     }
 
 
@@ -51,10 +56,10 @@ def signature_in(raw: Any) -> Signature:
     Raises:
         KeyError, TypeError, ValueError: not such JSON.
     """
-    constants, optional, gradients = raw["calling"]
+    constants, optional, gradients, above_one = raw["calling"]
     return Signature(
         tuple(map(_spec_in, raw["inputs"])),
         tuple(raw["sizes"]),
         tuple(map(_spec_in, raw["outputs"])),
-        Calling(tuple(constants), optional, gradients),
+        Calling(tuple(constants), optional, gradients, tuple(above_one)),
     )

@@ -61,11 +61,13 @@ class Calling:
         constants: numbers of the parameters that are known objects, and no inputs of the entry.
         optional: so many of the last parameters may be missing; they have defaults.
         gradients: what `is_grad_enabled()` must say; None if the code does not depend on it.
+        above_one: symbolic sizes that may not be 1.
     """
 
     constants: tuple[int, ...] = ()
     optional: int = 0
     gradients: bool | None = None
+    above_one: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class ThunkReader:
 
     def __init__(self, signature: Signature) -> None:
         self.slots = slots_of(signature)
+        self.above_one = signature.calling.above_one
         self.lines: list[str] = []
         self.count = 0
         self.checks = 0
@@ -112,6 +113,8 @@ class ThunkReader:
             found = self.at(dimensions, 8 * axis, "i64")
             if size.op == "var" and str(size.value) not in self.sizes:
                 self.sizes[str(size.value)] = found
+                if size.value in self.above_one:
+                    self.require(self.new(f"icmp ne i64 {found}, 1"))
                 continue
             self.require(self.new(f"icmp eq i64 {found}, {self.size(size)}"))
         if spec.strides is None:

@@ -183,6 +183,8 @@ def emit_function(
     context.finds_sizes = function.role.data == "kernel" and any(
         isinstance(p, Scalar) and p.dtype is int64 for p in function.params
     )
+    if context.finds_sizes:
+        context.given = frozenset(context.scope.values)
     _open_arena(context, function)
     context.block(list(function.block.ops))
     finish(context)

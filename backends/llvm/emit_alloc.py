@@ -113,24 +113,41 @@ def _estimate(size: Expr) -> Expr:
 
 def allocate(context: Context, bytes_: Expr) -> str:
     """A block of so many bytes, small ones in the frame and others from the runtime, which are
-    freed when their te block or the function ends."""
+    freed when their te block or the function ends. One in a loop whose size is the same in all of a
+    kernel is there once for all iterations."""
     code = context.code
+    lasts = bool(bytes_.free) and bytes_.free <= context.given
     size = evaluate_scalar(context, _counted(bytes_), "a size")
     slot = code.alloca("ptr", "heap")
     code.at_entry(f"store ptr null, ptr {slot}")
     in_frame = len(context.heap) < MOST_SMALL
     context.heap.append(slot)
-    context.live.append(slot)
+    if not lasts:
+        context.live.append(slot)
+    block = _kept_block if lasts else _from_runtime
     if not in_frame:
-        return _from_runtime(context, size, slot)
+        return block(context, size, slot)
     frame = code.alloca(f"[{SMALL} x i8], align {ALIGN}", "small")
     before, large, ready = code.block, code.name("large"), code.name("ready")
     code.branch(code.let(f"icmp sle i64 {size}, {SMALL}"), ready, large)
     code.start(large)
-    pointer = _from_runtime(context, size, slot)
+    pointer = block(context, size, slot)
     after = code.block
     code.start(ready)
     return code.let(f"phi ptr [ {frame}, %{before} ], [ {pointer}, %{after} ]", "buffer")
+
+
+def _kept_block(context: Context, size: str, slot: str) -> str:
+    """The block in `slot`, which an earlier iteration put there, or a new one."""
+    code = context.code
+    kept = code.let(f"load ptr, ptr {slot}")
+    before, missing, there = code.block, code.name("missing"), code.name("there")
+    code.branch(code.let(f"icmp eq ptr {kept}, null"), missing, there)
+    code.start(missing)
+    made = _from_runtime(context, size, slot)
+    after = code.block
+    code.start(there)
+    return code.let(f"phi ptr [ {kept}, %{before} ], [ {made}, %{after} ]", "kept")
 
 
 def _from_runtime(context: Context, size: str, slot: str) -> str:

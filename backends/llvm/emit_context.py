@@ -75,6 +75,7 @@ class Context:
         symbols: their LLVM names where these differ.
         ahead: pointers that were computed before the loop at hand, for `finds_sizes`: a kernel
             that has sizes for parameters.
+        given: of such a kernel the names that are the same in the whole function.
         gpu: one thread of a GPU; `launch` has the extents of its grid and block.
     """
 
@@ -103,6 +104,7 @@ class Context:
     inside_parallel: bool = False
     ahead: Ahead | None = None
     finds_sizes: bool = False
+    given: frozenset[str] = frozenset()
     gpu: bool = False
     launch: Mapping[str, Expr] = field(default_factory=dict)
 

@@ -124,6 +124,8 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
     scope.places.update(context.scope.places)
     for capture in captures:
         _bind(context, inner, capture)
+    if context.finds_sizes:
+        inner.given = frozenset(scope.values)
     if op.chunk is None:
         counted_loop(inner, op, "%begin", "%end")
     else:

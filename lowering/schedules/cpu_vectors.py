@@ -16,6 +16,7 @@ from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 from ..schedule import Scheduler
 from ..te import search
 from ..te.affine import accesses, coefficient, flat_index, known
+from ..te.lanes import REST_LANES
 from ..te.temporaries import temporaries
 from .scattered import load_apart
 from .work import calls, depth_of, grain_of, weight_of
@@ -173,6 +174,12 @@ def _accumulate(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
 
 
 def in_vectors(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
-    for made in scheduler.do("split", loop.var, lanes, "rest"):
+    """Whole vectors and a masked rest; of a length that the program finds in vectors that are not
+    wider than they have to be."""
+    wide = known(loop.extent) is None and lanes > REST_LANES
+    for made in scheduler.do("split", loop.var, lanes, "loop" if wide else "rest"):
+        inner = scheduler.nest.loops[made]
+        if is_innermost(inner) and known(inner.extent) is None:
+            made = scheduler.do("split", made, REST_LANES, "guard")[1]
         if is_innermost(scheduler.nest.loops[made]):
             scheduler.do("vectorize", made)

@@ -32,6 +32,8 @@ BLOCK = 16
 LEAST_BLOCK = 4
 MANY_BLOCKS = 16
 """Blocks that threads share well; fewer have to be too little work to be shared."""
+FOUND_LENGTH = 1 << 10
+"""Elements that a row is taken to have where the program finds how many."""
 LEAST_VECTOR_BYTES = 64
 """The 16 registers of narrower vectors do not hold what two passes keep."""
 
@@ -43,7 +45,8 @@ def look_ahead(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> 
     size = _block_of(loop, parameters.grain)
     if size is None or parameters.vector_bytes < LEAST_VECTOR_BYTES:
         return loop
-    inner = scheduler.do("split", loop.var, size, "exact")[1]
+    tail = "exact" if known(loop.extent) else "short"
+    inner = scheduler.do("split", loop.var, size, tail)[1]
     before = scheduler.do("ahead", inner)[0]
     vectorize_inside(scheduler, scheduler.nest.loops[before], parameters)
     around = scheduler.nest.loops[inner]
@@ -55,16 +58,17 @@ def look_ahead(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> 
 def _block_of(loop: ForOp, grain: int) -> int | None:
     """Rows of a block; None where passes of two rows had better not be put together."""
     inside = [op for op in loop.block.ops if isinstance(op, ForOp)]
-    rows = known(loop.extent)
-    if len(inside) < 2 or rows is None or not all(map(is_innermost, inside)):
+    if len(inside) < 2 or not all(map(is_innermost, inside)):
         return None
     first, second = inside[:2]
-    length = known(first.extent)
-    if length is None or length < SHORTEST or first.extent is not second.extent:
+    rows, length = known(loop.extent), known(first.extent)
+    if (length or SHORTEST) < SHORTEST or first.extent is not second.extent:
         return None
     if calls(first) or not calls(second) or not _only_updates(first):
         return None
-    work = length * weight_of(loop)
+    work = (length or FOUND_LENGTH) * weight_of(loop)
+    if rows is None:  # it may be few
+        return max(LEAST_BLOCK, min(BLOCK, grain // work))
     for n in range(BLOCK, LEAST_BLOCK - 1, -1):
         if rows % n == 0 and (rows >= n * MANY_BLOCKS or n * work <= grain):
             return n

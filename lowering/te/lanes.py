@@ -18,6 +18,9 @@ from .affine import known
 from .nest import copy_op
 from .rebuild import copy_all, copy_statement, substituting
 
+REST_LANES = 16
+"""Of a rest whose length the program finds: most of a wide vector would be masked."""
+
 MakeBody = Callable[[Expr, str], list[Operation]]
 """(position, name of the lane variable) -> statements of one lane."""
 
@@ -39,9 +42,16 @@ def strips(
     if size is None or size % lanes:
         lane = f"{name}_w"
         at = whole * lanes + var(lane)
+        several = size is None and lanes > REST_LANES
+        if several:
+            at = whole * lanes + var(f"{name}_wo") * REST_LANES + var(lane)
         rest = body(start + at, lane)
         rest = _renamed(rest) if out else rest
-        out.append(ForOp(lane, lanes, [IfOp(at < extent, rest)], "vector"))
+        masked = ForOp(lane, REST_LANES if several else lanes, [IfOp(at < extent, rest)], "vector")
+        if several:
+            left = (extent - whole * lanes + (REST_LANES - 1)) // REST_LANES
+            masked = ForOp(f"{name}_wo", left, [masked], reduction=reduces)
+        out.append(masked)
     return out
 
 

@@ -69,6 +69,7 @@ def _selu(e: Expr) -> Expr:
 
 
 def _prelu(b: Builder, x: Tensor, weight: Tensor, *_: Value) -> Tensor:
+    b.take_above_one(*weight.shape)
     if weight.rank == 1 and not weight.shape[0].is_int(1):
         shape = [const(1)] * x.rank
         shape[1] = weight.shape[0]

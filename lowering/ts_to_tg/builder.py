@@ -238,7 +238,7 @@ class Builder(Emitter):
                 if self.may_be_one(size) or self.may_be_one(shape[at]):
                     size = self._common_size(size, shape[at], message)
                     continue
-                self.require_same(size, shape[at], message)
+                self.require_unbroadcast(size, shape[at], message)
             out.append(size)
         return tuple(out)
 

@@ -130,7 +130,7 @@ def _sum_to_size(b: Builder, x: Tensor, size: Value, *_: Value) -> Tensor:
             over.append(lead + d)
         else:
             b.settle(want, have)
-            b.require_same(want, have, message)
+            b.require_unbroadcast(want, have, message)
     out = b.apply("aten::sum.dim_IntList", x, over, True) if over else x
     return b.apply("aten::reshape", out, list(wanted))
 

@@ -36,6 +36,7 @@ def _covariance(
     turned = b.apply("aten::transpose", b.call("aten::conj_physical", weighted), 0, 1)
     out = b.apply("aten::matmul", middle, turned)
     out = b.apply("aten::div", out, b.call("aten::clamp_min", norm, 0))
+    b.take_above_one(rows.shape[0])
     return b.apply("aten::reshape", out, []) if rows.shape[0].is_int(1) else out
 
 

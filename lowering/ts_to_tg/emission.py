@@ -129,7 +129,11 @@ class Body:
 
 class Emitter:
     """Emits tg ops into `block`; holds the heap, the blocks that were tried, and the scalars and
-    sizes named so far."""
+    sizes named so far.
+
+    Attributes:
+        above_one: named sizes that may not be 1 (`take_above_one`).
+    """
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -145,6 +149,7 @@ class Emitter:
         self.symbols: dict[str, Expr] = {}
         self.counts: set[str] = set()
         self.taken: set[str] = set()
+        self.above_one: set[str] = set()
 
     # --- refusing ---------------------------------------------------------------------------------
 
@@ -248,13 +253,21 @@ class Emitter:
         return name
 
     def is_found(self, size: Expr) -> bool:
-        """A size that the program finds when it runs. It may be 1, which named sizes are not."""
+        """A size that the program finds when it runs. It may be 1; where named ones may not, the
+        caller is told (`take_above_one`)."""
         return any(n in self.symbols or n.startswith("$") for n in size.free)
 
     def may_be_one(self, size: Expr) -> bool:
         """A size that is found, or computed of names as the min(1, N) of `x[:1]`: it may be 1."""
         is_made = size.op not in ("const", "var")
         return self.is_found(size) or (is_made and simplify(binary("eq", size, 1)).op != "const")
+
+    def take_above_one(self, *sizes: Expr) -> None:
+        """What follows is right for named sizes that are not 1, which would be broadcast or
+        squeezed: with such sizes the program is another one."""
+        self.above_one |= {
+            str(size.value) for size in sizes if size.op == "var" and not self.is_found(size)
+        }
 
     def is_computed(self, size: Expr) -> bool:
         """A number the program computes, which need not be a size."""
@@ -349,6 +362,12 @@ class Emitter:
         """Two sizes must be equal."""
         if not same_size(a, b):
             self.check(simplify(binary("eq", a, b)), message)
+
+    def require_unbroadcast(self, a: Expr, b: Expr, message: str) -> None:
+        """Two sizes must be equal, where one that is 1 would be broadcast."""
+        if not same_size(a, b):
+            self.take_above_one(a, b)
+            self.require_same(a, b, message)
 
     def require_alike(self, shape: Sequence[Expr], other: Sequence[Expr], message: str) -> None:
         """Two shapes must be equal."""

@@ -164,6 +164,7 @@ def _check_values(b: Builder, values: Tensor, shape: Sequence[Expr]) -> None:
     for have, want in zip(values.shape, shape[lead:], strict=True):
         if have.is_int(1) or same_size(have, want):
             continue
+        b.take_above_one(have)
         fits = binary("eq", have, want)
         if b.is_found(have):
             fits = binary("or", fits, binary("eq", have, 1))

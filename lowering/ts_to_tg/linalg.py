@@ -212,7 +212,7 @@ def einsum(b: Builder, equation: str, tensors: list[Tensor], *_: Value) -> Tenso
             if c not in sizes or sizes[c].is_int(1):
                 sizes[c] = size
             elif not size.is_int(1):
-                b.require_same(
+                b.require_unbroadcast(
                     size, sizes[c], f"einsum(): operands do not broadcast with subscript {c}"
                 )
     summed = [c for c in sizes if c not in out]

@@ -56,6 +56,7 @@ class CallPlan:
         state_aliases: paths of tensors that are views of those, as they share their memory.
         aliases: (leaf number, path): a result that is the argument itself.
         sizes: names of the dynamic sizes.
+        above_one: those that may not be 1, for the program would be another one.
         random: leaf number of the random generator's state, which is the last argument, too; None
             if the program draws no numbers.
         said: prints and warnings; None if there are none.
@@ -72,6 +73,7 @@ class CallPlan:
     state_aliases: tuple[str, ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
     sizes: tuple[str, ...] = ()
+    above_one: tuple[str, ...] = ()
     random: int | None = None
     said: Said | None = None
 

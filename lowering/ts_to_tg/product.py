@@ -37,7 +37,7 @@ def _tensordot(b: Builder, x: Tensor, y: Tensor, left: Value, right: Value, *_: 
             y = y if want.is_int(1) else _summed(b, y, n)
             extents.append(const(1))
             continue
-        b.require_same(
+        b.require_unbroadcast(
             have,
             want,
             f"contracted dimensions need to match, but first has size {have} in dim {m} and second"

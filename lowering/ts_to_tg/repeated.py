@@ -71,6 +71,7 @@ def repeated(
     x = b.apply("aten::reshape", x, [-1]) if dim is None else x
     d = dimension(b, 0 if dim is None else dim, x.rank)
     count = x.shape[d] if x.rank else const(1)
+    b.take_above_one(*repeats.shape)
     if not repeats.rank or repeats.shape[0].is_int(1):
         repeats = b.apply("aten::expand", b.apply("aten::reshape", repeats, [1]), [count])
     b.require_same(

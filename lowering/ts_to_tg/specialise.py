@@ -281,6 +281,7 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
         state_aliases=tuple(of_receiver(p) for p in state.aliases),
         aliases=tuple(own.sources.items()),
         sizes=tuple(own.sizes),
+        above_one=tuple(n for n in own.sizes if n in b.above_one),
         random=random,
         said=spoken,
     )

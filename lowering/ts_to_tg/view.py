@@ -144,6 +144,7 @@ def _squeeze(b: Builder, x: Tensor, dims: Value = None, *_: Value) -> Tensor:
     asked = range(x.rank) if dims is None else found
     if any(b.may_be_one(x.shape[d]) for d in asked if x.rank):
         b.cannot("squeezing a size that may be 1 when the program runs")
+    b.take_above_one(*(x.shape[d] for d in asked if x.rank))
     left = [d for d in range(x.rank) if d not in chosen]
     at = [const(0)] * x.rank
     for k, d in enumerate(left):
@@ -194,7 +195,7 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
             stride = select(_all(b, is_one, binary("ne", target, 1)), const(0), stride)
         else:
             wanted[lead + d] = size  # equal, or an error
-            b.require_same(target, size, message)
+            b.require_unbroadcast(target, size, message)
         at.append(own)
         strides.append(stride)
     return view(x, sizes_of(b, wanted), at, strides)

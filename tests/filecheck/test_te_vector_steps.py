@@ -224,7 +224,9 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
 }""",
     ),
     "vectorize_outer, no more lanes than the rest needs": (
-        ACCUMULATED.replace("[6, 4]", "[6, 20]").replace("[4]", "[20]").replace("0 .. 4", "0 .. 20"),
+        ACCUMULATED.replace("[6, 4]", "[6, 20]")
+        .replace("[4]", "[20]")
+        .replace("0 .. 4", "0 .. 20"),
         (step("vectorize_outer", "j", 16),),
         """
   te.for j_o in 0 .. 1 serial {
