@@ -188,9 +188,9 @@ def spec_text(specs: Sequence[ArgumentSpec]) -> str:
 def _admits(
     symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec], above_one: Sequence[str]
 ) -> bool:
-    """Concrete specs fit symbolic ones: equal but for named sizes, which are consistent, and not 1
-    where the program minds."""
-    sizes: dict[str, object] = {}
+    """Concrete specs fit symbolic ones: equal but for named sizes, which are consistent, not 0 (for
+    which operators have rules of their own) and not 1 where the program minds."""
+    sizes: dict[str, int] = {}
     for wanted, given in zip(symbolic, specs, strict=True):
         if not isinstance(wanted, TensorSpec) or not isinstance(given, TensorSpec):
             if wanted != given:
@@ -207,6 +207,6 @@ def _admits(
             if isinstance(name, int):
                 if name != size:
                     return False
-            elif sizes.setdefault(name, size) != size or not isinstance(size, int):
+            elif not isinstance(size, int) or sizes.setdefault(name, size) != size:
                 return False
-    return not any(sizes.get(name) == 1 for name in above_one)
+    return all(size > (name in above_one) for name, size in sizes.items())

@@ -61,7 +61,7 @@ class Calling:
         constants: numbers of the parameters that are known objects, and no inputs of the entry.
         optional: so many of the last parameters may be missing; they have defaults.
         gradients: what `is_grad_enabled()` must say; None if the code does not depend on it.
-        above_one: symbolic sizes that may not be 1.
+        above_one: symbolic sizes that may not be 1; none may be 0.
     """
 
     constants: tuple[int, ...] = ()

@@ -113,8 +113,9 @@ class ThunkReader:
             found = self.at(dimensions, 8 * axis, "i64")
             if size.op == "var" and str(size.value) not in self.sizes:
                 self.sizes[str(size.value)] = found
-                if size.value in self.above_one:
-                    self.require(self.new(f"icmp ne i64 {found}, 1"))
+                if not spec.listed:
+                    least = 1 if size.value in self.above_one else 0
+                    self.require(self.new(f"icmp sgt i64 {found}, {least}"))
                 continue
             self.require(self.new(f"icmp eq i64 {found}, {self.size(size)}"))
         if spec.strides is None:

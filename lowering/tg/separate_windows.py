@@ -100,9 +100,11 @@ def _place(op: ReduceOp, value: Expr) -> tuple[Expr, Expr] | None:
     ((place, width),) = found
     own = {COLUMN, f"i{op.type.rank - 1}"}
     rest = replaced(value, place, var("column"))
-    if place.free != own or rest.free & own or not width.is_const:
+    if place.free != own or rest.free & own:
         return None
     sums = op.combiner.data == "add"
+    if not width.is_const:
+        return place, width
     fits = int(width) >= LEAST_COLUMNS and not (sums and int(width) > MOST_SUMS)
     return (place, width) if fits else None
 

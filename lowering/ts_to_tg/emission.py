@@ -259,8 +259,17 @@ class Emitter:
 
     def may_be_one(self, size: Expr) -> bool:
         """A size that is found, or computed of names as the min(1, N) of `x[:1]`: it may be 1."""
+        return self._may_be(size, 1)
+
+    def may_be_zero(self, size: Expr) -> bool:
+        """The same of 0, as the N - 1 of `x[1:]`."""
+        return self._may_be(size, 0)
+
+    def _may_be(self, size: Expr, number: int) -> bool:
         is_made = size.op not in ("const", "var")
-        return self.is_found(size) or (is_made and simplify(binary("eq", size, 1)).op != "const")
+        return self.is_found(size) or (
+            is_made and not simplify(binary("eq", size, number)).is_const
+        )
 
     def take_above_one(self, *sizes: Expr) -> None:
         """What follows is right for named sizes that are not 1, which would be broadcast or

@@ -262,13 +262,13 @@ def _im2col(
         for d in (0, 1)
     ]
     for count in counts:
-        if count.op == "const" and int(str(count.value)) < 1:
-            b.error(
-                f"Given input with spatial size ({sizes[0]}, {sizes[1]}), kernel_size=({k[0]}, "
-                f"{k[1]}), dilation=({gaps[0]}, {gaps[1]}), padding=({pads[0]}, {pads[1]}), "
-                f"calculated shape of the array of sliding blocks as ({counts[0]}, {counts[1]}), "
-                "but its components must be at least one."
-            )
+        b.check(
+            simplify(count >= 1),
+            f"Given input with spatial size ({sizes[0]}, {sizes[1]}), kernel_size=({k[0]}, "
+            f"{k[1]}), dilation=({gaps[0]}, {gaps[1]}), padding=({pads[0]}, {pads[1]}), "
+            f"calculated shape of the array of sliding blocks as ({counts[0]}, {counts[1]}), "
+            "but its components must be at least one.",
+        )
     cells = k[0] * k[1]
 
     def make(body: Body, i: list[Expr]) -> Expr:

@@ -268,7 +268,7 @@ def _need_elements(b: Builder, x: Tensor, dims: list[int], name: str) -> None:
         "reduction dim with the 'dim' argument."
     )
     for size in (x.shape[d] for d in dims if x.rank):
-        if size.is_int(0) or b.is_found(size):
+        if size.is_int(0) or b.may_be_zero(size):
             b.check(simplify(binary("ne", size, 0)), message)
 
 

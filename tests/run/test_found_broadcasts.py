@@ -107,8 +107,22 @@ def test_1_is_as_good_as_any_size_where_nothing_minds() -> None:
         return ts.softmax(x, 1) + x.mean(0)
 
     native = ts.compile(program, (ts.TensorSpec(("N", 3)),), fallback="error")
-    for rows in (1, 4, 0, 1):
+    for rows in (1, 4, 1):
         x = draw(rows, 3)
         wanted = program(ts.from_numpy(x)).numpy()
         np.testing.assert_allclose(native(x), wanted, 1e-5, 1e-5)
     assert native.stats.native == ["(Nx3:f32)"]
+
+
+def test_0_is_code_of_its_own() -> None:
+    """Operators have rules of their own for what is empty."""
+
+    def program(x: ts.Tensor) -> ts.Tensor:
+        return (x * 2).amax(0)
+
+    native = ts.compile(program, (ts.TensorSpec(("N", 3)),), fallback="error")
+    assert native(draw(4, 3)).shape == (3,)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="Expected reduction dim 0 to have non-zero size"):
+            native(draw(0, 3))
+    assert native(draw(4, 3)).shape == (3,)
