@@ -9,7 +9,8 @@ for i in 0 .. n {                    for i_o in 0 .. n // 16 {
 }                                    }  (and a rest)
 ```
 The rest is the last vector, some of whose iterations run again if that changes nothing, or masked.
-It has no more lanes than it needs, where their number is known (a power of two).
+It has no more lanes than it needs (a power of two), where their number is known and the loop shares
+nothing but arguments with others.
 
 The iterations must not depend on each other, and the bounds inside not on the loop. It is `split`,
 `expand` of what is private to an iteration, `distribute`, `reorder` and `vectorize` at once.
@@ -76,7 +77,8 @@ def apply(nest: Nest, target: str, lanes: int) -> None:
         at = whole * lanes + var(lane)
         guard: Expr | None = at < loop.extent
         if size is not None and made:
-            lanes = min(lanes, max(LEAST_LANES, 1 << (size % lanes - 1).bit_length()))
+            if _is_apart(nest, loop):
+                lanes = min(lanes, max(LEAST_LANES, 1 << (size % lanes - 1).bit_length()))
             if _may_repeat(nest, loop):
                 at, guard = const(size - lanes) + var(lane), None
         made += _Lanes(nest, target, at, lane, lanes, guard).distribute(rest)
@@ -84,6 +86,14 @@ def apply(nest: Nest, target: str, lanes: int) -> None:
         op.location = loop.location
     insert_before(loop, made)
     detach(loop)
+
+
+def _is_apart(nest: Nest, loop: ForOp) -> bool:
+    """What iterations have in common is in the caller's memory. A buffer of the function that is
+    written in vectors of one width and read in another may become registers, which LLVM fails for
+    (an assertion of its instruction selection, LLVM 22)."""
+    own = private([loop]) | {buffer.name for buffer in nest.func.buffers}
+    return all(a.buffer in own for a in accesses(nest, loop))
 
 
 def _may_repeat(nest: Nest, loop: ForOp) -> bool:
