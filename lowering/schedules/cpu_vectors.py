@@ -124,7 +124,8 @@ def loops_in(block: Block) -> Iterable[ForOp]:
 
 def make_parallel(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Mark an independent loop parallel unless all of its work is too little for two threads."""
-    grain, size = grain_of(scheduler.nest, loop, parameters.grain), known(loop.extent)
+    grain = grain_of(scheduler.nest, loop, parameters.grain)
+    size = scheduler.nest.most_iterations(loop)
     if size is not None and size < 2 * grain:
         return
     scheduler.do("parallel", loop.var, grain)

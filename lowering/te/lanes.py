@@ -49,7 +49,7 @@ def strips(
         rest = _renamed(rest) if out else rest
         masked = ForOp(lane, REST_LANES if several else lanes, [IfOp(at < extent, rest)], "vector")
         if several:
-            left = (extent - whole * lanes + (REST_LANES - 1)) // REST_LANES
+            left = (extent % lanes + (REST_LANES - 1)) // REST_LANES
             masked = ForOp(f"{name}_wo", left, [masked], reduction=reduces)
         out.append(masked)
     return out

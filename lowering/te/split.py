@@ -75,7 +75,7 @@ def apply(nest: Nest, target: str, factor: int, tail: str = "exact") -> None:
     count = simplify(binary("floordiv", covered, factor), ranges)
     body = take_body(loop)
     if tail == "loop" and not whole:
-        _add_tail(nest, loop, body, mul(count, factor))
+        _add_tail(nest, loop, body, factor, mul(count, factor))
     place = add(mul(var(outer), factor), var(inner))
     substitute_in(body, {target: add(loop.start, place)})
     length = const(factor)
@@ -94,13 +94,14 @@ def _guarded(loop: ForOp, condition: Expr, body: list[Operation]) -> Operation:
     return guard
 
 
-def _add_tail(nest: Nest, loop: ForOp, body: list[Operation], done: Expr) -> None:
+def _add_tail(
+    nest: Nest, loop: ForOp, body: list[Operation], factor: int, done: Expr
+) -> None:  # fmt: skip
     name = nest.fresh(f"{loop.var}_t")
     rest = copy_fresh(nest, body, "_t")
     substitute_in(rest, {loop.var: add(add(loop.start, done), var(name))})
-    insert_after(
-        loop, [loop_like(loop, name, simplify(sub(loop.extent, done), nest.ranges(loop)), rest)]
-    )
+    left = simplify(binary("mod", loop.extent, factor), nest.ranges(loop))
+    insert_after(loop, [loop_like(loop, name, left, rest)])
 
 
 def _split_off_rest(nest: Nest, loop: ForOp, factor: int) -> None:

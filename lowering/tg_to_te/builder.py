@@ -155,8 +155,9 @@ class KernelBuilder:
             value = self.expression(op.inputs, op.body.data, variables, ranges)
             combiner = op.combiner.data
             local = target
-            is_found = any(not size.is_const for size in place.buffer.shape)
-            if place.buffer.mode == "out" or is_found:  # sum up in a local, not in memory
+            is_found = any(not size.is_const for size in place.buffer.shape) and value.op != "mul"
+            if place.buffer.mode == "out" or is_found:
+                # Sum up in a local, not in memory, but for products, which have tiles.
                 name, local = f"s{number}_sum", []
             steps: list[Operation] = [UpdateOp(name, local, combiner, value)]
             for rname, extent in reversed(list(zip(rnames, extents, strict=True))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -212,3 +212,26 @@ def test_sizes_are_no_variables_of_kernels(name: str) -> None:
     x = draw(20, 40)
     wanted = np.asarray(layer(ts.from_numpy(x)).detach())
     np.testing.assert_allclose(native(x), wanted, 1e-4, 1e-4)
+
+
+def of_heads(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def reshaped(x: ts.Tensor) -> ts.Tensor:
+    return x.reshape(4, -1) + 1
+
+
+@pytest.mark.parametrize(
+    ("program", "shapes", "step"),
+    [
+        (of_heads, [(2, "S", 64)] * 3, "tensorize"),
+        (product, [("M", "K"), ("K", "N")], "tensorize"),
+        (reshaped, [(8, "N")], "unfuse"),
+    ],
+)
+def test_schedules_of_found_sizes(
+    program: Callable[..., ts.Tensor], shapes: list[tuple[int | str, ...]], step: str
+) -> None:
+    specs = [ts.TensorSpec(shape) for shape in shapes]
+    assert f"{step}(" in ts.schedule(program, specs, start="default").steps
