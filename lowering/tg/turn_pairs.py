@@ -29,6 +29,8 @@ from .bodies import reads_of
 LEAST_PAIRS, LEAST_DEPTH, LEAST_TIMES = 16, 16, 8
 """Pairs side by side, elements that each adds up (fewer go along lanes as they lie), and how often
 all that is turned is read."""
+FOUND_SIZE = 64
+"""What sizes are taken for that the program finds."""
 
 
 def turn_pairs(func: FuncOp) -> None:
@@ -92,7 +94,8 @@ def _across(op: ReduceOp, number: int) -> int | None:
     if any(at[place] is not pair or at[-1] is not var("r0") for at in reads):
         return None
     used = frozenset[str]().union(*(e.free for at in reads for e in at))
-    *others, pairs = (known(size) or 0 for size in op.type.shape)
+    sizes = (known(size) for size in op.type.shape)
+    *others, pairs = (FOUND_SIZE if size is None else size for size in sizes)
     times = prod(size for d, size in enumerate(others) if f"i{d}" not in used)
     return place if pairs >= LEAST_PAIRS and times >= LEAST_TIMES else None
 
