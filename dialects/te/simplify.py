@@ -230,6 +230,8 @@ class Simplifier:
         if len(divisor) != 1:
             return None
         ((monomial, count),) = divisor.items()
+        if count < 0:
+            return None
         for whole in sorted({math.gcd(c, count) for m, c in rest.items() if m}, reverse=True):
             g = {monomial: whole}
             major, small = divided(rest, g)

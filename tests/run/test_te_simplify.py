@@ -34,6 +34,7 @@ RANGES = {
     "k": Interval(-5, 20),
     "n": Interval(0, None, (), (parse("N - 1"),)),
     "m": Interval(0, None, (), (parse("M - 1"),)),
+    "q": Interval(0, None, (), (parse("M * 2 - 1"),)),
 }
 
 
@@ -48,6 +49,11 @@ RANGES = {
         ("(n * M + m) // M", "n"),
         ("(n * M + m) % M", "m"),
         ("(k // M) * M + k % M", "k"),
+        ("(k * M * 2 + m) // (M * 4)", "k // 2"),
+        ("(k * M * 2 + m) % (M * 4)", "M * (k % 2) * 2 + m"),
+        ("(k * M * 2 + q) // (M * 4)", "k // 2"),
+        ("q // 2 // M", "0"),
+        ("q // 2 % M", "q // 2"),
         ("k // 4 // 3", "k // 12"),
         ("k % 12 % 4", "k % 4"),
         ("(k // 4) % 3 * 4 + k % 4", "k % 12"),
@@ -116,7 +122,10 @@ def _index(depth: int = 4) -> st.SearchStrategy[Expr]:
         arithmetic = st.builds(
             binary, st.sampled_from(["add", "sub", "mul", "min", "max"]), inner, inner
         )
-        divisor = st.one_of(st.integers(1, 12).map(const), st.just(var("N")))
+        divisor = st.one_of(
+            st.integers(1, 12).map(const),
+            st.sampled_from([-4, -1, 1, 1, 2, 4, 6]).map(lambda k: var("N") * k),
+        )
         division = st.builds(binary, st.sampled_from(["floordiv", "mod"]), inner, divisor)
         compare = st.builds(binary, st.sampled_from(["lt", "le", "eq", "ne", "ge"]), inner, inner)
         chosen = st.builds(select, compare, inner, inner)
