@@ -5,11 +5,14 @@
 | pointwise | one thread per element, or per vector of 4 where memory is walked in one stride |
 | rows, inner reduction | one block per row (`gpu_rows.py`) |
 | several stages without a common loop | one block, as for a row |
-| other reductions, contractions, scans, sorts | one thread per outer iteration |
+| products of matrices, convolutions | tiles through shared memory (`gpu_product.py`) |
+| other reductions, products of few rows or columns, scans, sorts | one thread per outer iteration |
 | scatter | one thread, since its updates are ordered |
 """
 
 from __future__ import annotations
+
+from dataclasses import astuple
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
@@ -26,12 +29,15 @@ from tensorscript.dialects.te.ops import (
     StoreOp,
     functions,
 )
+from tensorscript.dialects.te.schedule import record
 
 from ..schedule import Scheduler
 from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
 from ..te.rebuild import copy_all, substituting
 from .contraction_shape import Axis
+from .gpu_product import tiled_product_of
 from .gpu_rows import THREADS, ceil_div, elements, private, row_schedule
+from .gpu_tile import tile_for, worth_tiles
 from .loops import collapse_all, outer_loops
 from .units import dissolve_units
 
@@ -118,11 +124,25 @@ def _check_local(func: FuncOp) -> None:
         )
 
 
+def _as_product(func: FuncOp) -> bool:
+    """Make a product of matrices one in tiles; False if the kernel is none, or not worth them."""
+    product = tiled_product_of(func)
+    if product is None or not worth_tiles(product):
+        return False
+    scheduler = Scheduler(func, checked=False)
+    first = outer_loops(func)[0][0].var
+    scheduler.do("tensorize", first, "product on a GPU", *astuple(tile_for(product)))
+    record(func, scheduler.schedule)
+    return True
+
+
 def _schedule(func: FuncOp) -> None:
     category = func.category.data
     dissolve_units(func)
     if category in ("pointwise", "reduction", "rows"):
         collapse_all(Scheduler(func, checked=False), func.block)
+    if category == "contraction" and _as_product(func):
+        return
     loops, block = outer_loops(func)
     together = category in ("reduction", "rows") and _walks_rows(func)
     if together or (not loops and category in ("pointwise", "reduction", "rows")):

@@ -32,6 +32,8 @@ from .convolution import (
     unfit_for_rows,
 )
 from .convolution_nest import ConvolutionBlocking
+from .gpu_product import tiled_product, tiled_product_of
+from .gpu_tile import BlockTile, tile_misfit, tile_unfit
 from .order import sorted_lines
 from .order_line import ranking_of
 from .plane_filter import filtered_planes, plane_filter
@@ -206,6 +208,14 @@ KERNELS = {
         tuple(f.name for f in fields(Tile)),
         lambda rows, columns, lanes: _blocking_misfit(rows, columns, lanes, 1, 1),
         unfit_for_rows,
+    ),
+    "product on a GPU": Kernel(
+        tiled_product_of,
+        tiled_product,
+        "one product of matrices",
+        tuple(f.name for f in fields(BlockTile)),
+        tile_misfit,
+        tile_unfit,
     ),
     "channel filter": Kernel(
         channel_filter, filtered_channels, "a convolution by channel whose channels lie last"
