@@ -1,10 +1,11 @@
 """te kernels to LLVM IR text for NVPTX: one `ptx_kernel` per te.func with GPU loops.
 
 A loop of kind bx .. tz becomes the index of the block or thread; the launch gets the extents as
-grid and block, and a loop shorter than its launch dimension is guarded. A te.sync must not stand
-inside a guarded loop. `shared` buffers are globals of address space 3; `reg` and `stack` buffers
-belong to one thread. Vector loops become vector loads and stores where alignment is certain, else
-their lanes are unrolled. Expressions are those of the CPU emitter, with one-lane math functions.
+grid and block, and a loop shorter than its launch dimension is guarded. Neither a te.sync nor a
+te.across may stand inside a guarded loop. `shared` buffers are globals of address space 3; `reg`
+and `stack` buffers belong to one thread. Vector loops become vector loads and stores where
+alignment is certain, else their lanes are unrolled. Expressions are those of the CPU emitter, with
+one-lane math functions.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, Parameter
 from tensorscript.dialects.te.expr import Expr, binary, const
 from tensorscript.dialects.te.ops import (
+    AcrossOp,
     AllocOp,
     AssertOp,
     CallOp,
@@ -49,6 +51,7 @@ from tensorscript.dialects.te.ops import (
     functions,
 )
 
+from .emit_across import emit_across
 from .emit_vector import can_be_vector
 
 STAGE = "ptx"
@@ -179,7 +182,7 @@ def _emit_bound(context: Context, op: ForOp) -> None:
 
 
 def _guarded(context: Context, op: ForOp, number: str) -> None:
-    if any(isinstance(inner, SyncOp) for inner in op.walk()):
+    if any(isinstance(inner, SyncOp | AcrossOp) for inner in op.walk()):
         raise context.refuse(f"a barrier inside a guarded loop: {op.head()}")
     code = context.code
     count = evaluate_scalar(context, op.extent, f"the extent of {op.var}")
@@ -263,6 +266,7 @@ _STATEMENTS: dict[type[Operation], Row] = {
     ForOp: _emit_for,
     AllocOp: _emit_alloc,
     SyncOp: _emit_sync,
+    AcrossOp: emit_across,
     AssertOp: _emit_assert,
     CallOp: _emit_call,
 }

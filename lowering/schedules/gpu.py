@@ -3,10 +3,11 @@
 | kernel | schedule |
 |---|---|
 | pointwise | one thread per element, or per vector of 4 where memory is walked in one stride |
-| rows, inner reduction | one block per row (`gpu_rows.py`) |
+| rows, inner reduction, a matrix times a vector | a block or a warp per row (`gpu_rows.py`) |
+| few results of reductions across memory | neighbouring ones a block (`gpu_rows.py`) |
 | several stages without a common loop | one block, as for a row |
 | products of matrices, convolutions | tiles through shared memory (`gpu_product.py`) |
-| other reductions, products of few rows or columns, scans, sorts | one thread per outer iteration |
+| other reductions, scans, sorts | one thread per outer iteration |
 | scatter | one thread, since its updates are ordered |
 """
 
@@ -36,7 +37,9 @@ from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
 from ..te.rebuild import copy_all, substituting
 from .contraction_shape import Axis
 from .gpu_product import tiled_product_of
-from .gpu_rows import THREADS, ceil_div, elements, private, row_schedule
+from .gpu_row_threads import LEAST_ROW, THREADS
+from .gpu_row_writer import ceil_div, perfect_nest, private
+from .gpu_rows import column_schedule, elements, row_schedule
 from .gpu_tile import tile_for, worth_tiles
 from .loops import collapse_all, outer_loops
 from .units import dissolve_units
@@ -93,13 +96,56 @@ def _walks_rows(func: FuncOp) -> bool:
         if not isinstance(loop, ForOp) or not loop.is_reduction:
             continue
         size = known(loop.extent)
-        if size is not None and size < 32:
+        if size is not None and size < LEAST_ROW:
             return False
         for name, indices in accesses(loop):
             step = coefficient(flat_index(buffers[name], indices), loop.var)
             if step is not None and step.is_int(1) and buffers[name].mode == "in":
                 return True
     return False
+
+
+def _walks_depth(func: FuncOp) -> bool:
+    """Whether all that a product reads lies along its depth, or does not change along it."""
+    buffers = all_buffers(func)
+    loops = [op for op in func.walk() if isinstance(op, ForOp) and op.is_reduction]
+    if len(loops) != 1:
+        return False
+    size = known(loops[0].extent)
+    if size is not None and size < LEAST_ROW:
+        return False
+    steps = [coefficient(flat_index(buffers[n], i), loops[0].var) for n, i in accesses(loops[0])]
+    return all(step is not None and (step.is_int(0) or step.is_int(1)) for step in steps)
+
+
+MANY_THREADS = 1 << 16
+"""Threads that keep a GPU busy, one for each result."""
+LEAST_COLUMN = 32
+"""Elements of a reduction that several warps share."""
+
+
+def _walks_columns(func: FuncOp, loops: list[ForOp]) -> bool:
+    """Whether what is reduced lies side by side for neighbouring results, which are too few for a
+    thread each."""
+    results = known(Axis([f.var for f in loops], [f.extent for f in loops]).size)
+    if not loops or results is None or results >= MANY_THREADS:
+        return False
+    buffers, seen = all_buffers(func), False
+    for loop in func.walk():
+        if not isinstance(loop, ForOp) or not loop.is_reduction:
+            continue
+        if isinstance(outer := loop.parent_op(), ForOp) and outer.is_reduction:
+            continue  # a nest counts as a whole
+        nest = perfect_nest(loop)[0]
+        size = known(Axis([f.var for f in nest], [f.extent for f in nest]).size)
+        if size is not None and size < LEAST_COLUMN:
+            return False
+        for name, indices in accesses(loop):
+            step = coefficient(flat_index(buffers[name], indices), loops[-1].var)
+            if step is None or not (step.is_int(0) or step.is_int(1)):
+                return False
+            seen |= step.is_int(1)
+    return seen
 
 
 LOCAL_LIMIT = 64 * 1024
@@ -145,11 +191,16 @@ def _schedule(func: FuncOp) -> None:
         return
     loops, block = outer_loops(func)
     together = category in ("reduction", "rows") and _walks_rows(func)
+    together |= category == "contraction" and _walks_depth(func)
     if together or (not loops and category in ("pointwise", "reduction", "rows")):
-        made = row_schedule(func, loops, block)
-        if made is not None:
-            _reset(func, made)
-            return
+        made = row_schedule(loops, block)
+    elif category in ("reduction", "rows", "contraction") and _walks_columns(func, loops):
+        made = column_schedule(loops, block)
+    else:
+        made = None
+    if made is not None:
+        _reset(func, made)
+        return
     per_thread(func)
     _check_local(func)
 

@@ -35,9 +35,11 @@ def accepted(ptx: str) -> Mapping[str, KernelUsage]:
 
 
 def tolerance(expected: np.ndarray, terms: int) -> float:
-    """Absolute error that `terms` float32 operations per element may leave."""
+    """Absolute error that `terms` float32 operations per element may leave, and the rounding of a
+    narrower dtype."""
     scale = float(np.max(np.abs(expected), initial=1.0))
-    return terms * float(np.finfo(np.float32).eps) * scale
+    rounding = float(np.finfo(expected.dtype).eps) if expected.dtype.itemsize == 2 else 0.0
+    return (terms * float(np.finfo(np.float32).eps) + rounding) * scale
 
 
 def agree(
@@ -58,10 +60,15 @@ def agree(
         a, b = np.asarray(wanted), np.asarray(own)
         assert a.dtype == b.dtype and a.shape == b.shape
         if a.dtype.kind in "fc":
-            np.testing.assert_allclose(b, a, rtol=0, atol=tolerance(a, terms))
+            np.testing.assert_allclose(_wide(b), _wide(a), rtol=0, atol=tolerance(a, terms))
         else:
             np.testing.assert_array_equal(b, a)
     return emulated
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    """Numbers whose difference does not overflow."""
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
 
 
 def flat(value: Any) -> list[Any]:

@@ -269,7 +269,7 @@ def test_every_stage_has_a_text() -> None:
     emulated = torch.compile(softmax, [normal(4, 64)], target=f"cuda:{ARCH}", fallback="error")
     assert "ptx_kernel" in emulated.ir("ll")
     assert f".target {ARCH}" in emulated.ir("ptx")
-    assert "te.sync shared" in emulated.ir("scheduled")
+    assert "te.across" in emulated.ir("scheduled")
 
 
 @pytest.mark.skipif(driver.available(), reason="there is a GPU")

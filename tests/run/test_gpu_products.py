@@ -199,11 +199,6 @@ def test_tiles_that_there_are_not(sizes: tuple[int, ...], reason: str) -> None:
         nest.step("tensorize", nest.loops[0], "product on a GPU", *sizes)
 
 
-def test_few_rows_are_not_put_in_tiles() -> None:
-    compiled = agree(matmul, normal(2, 40), normal(40, 64), terms=256)
-    assert "te.sync" not in compiled.ir("scheduled")
-
-
 def test_the_steps_of_a_tile_are_data() -> None:
     compiled = agree(matmul, normal(64, 32), normal(32, 64), terms=256, spills=False)
     assert "product on a GPU" in compiled.ir("schedule")
