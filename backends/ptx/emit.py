@@ -46,12 +46,15 @@ from tensorscript.dialects.te.ops import (
     CallOp,
     ForOp,
     FuncOp,
+    MatricesOp,
+    MultiplyOp,
     SyncOp,
     constants,
     functions,
 )
 
 from .emit_across import emit_across
+from .emit_matrices import emit_matrices, emit_multiply
 from .emit_vector import can_be_vector
 
 STAGE = "ptx"
@@ -182,7 +185,8 @@ def _emit_bound(context: Context, op: ForOp) -> None:
 
 
 def _guarded(context: Context, op: ForOp, number: str) -> None:
-    if any(isinstance(inner, SyncOp | AcrossOp) for inner in op.walk()):
+    together = SyncOp | AcrossOp | MatricesOp | MultiplyOp
+    if any(isinstance(inner, together) for inner in op.walk()):
         raise context.refuse(f"a barrier inside a guarded loop: {op.head()}")
     code = context.code
     count = evaluate_scalar(context, op.extent, f"the extent of {op.var}")
@@ -267,6 +271,8 @@ _STATEMENTS: dict[type[Operation], Row] = {
     AllocOp: _emit_alloc,
     SyncOp: _emit_sync,
     AcrossOp: emit_across,
+    MatricesOp: emit_matrices,
+    MultiplyOp: emit_multiply,
     AssertOp: _emit_assert,
     CallOp: _emit_call,
 }

@@ -6,18 +6,20 @@
 | rows, inner reduction, a matrix times a vector | a block or a warp per row (`gpu_rows.py`) |
 | few results of reductions across memory | neighbouring ones a block (`gpu_rows.py`) |
 | several stages without a common loop | one block, as for a row |
-| products of matrices, convolutions | tiles through shared memory (`gpu_product.py`) |
+| products of matrices, convolutions | tiles through shared memory (`gpu_staged_product.py`) |
 | other reductions, scans, sorts | one thread per outer iteration |
 | scatter | one thread, since its updates are ordered |
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import astuple
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.te.expr import (
     var,
@@ -36,10 +38,11 @@ from ..schedule import Scheduler
 from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
 from ..te.rebuild import copy_all, substituting
 from .contraction_shape import Axis
-from .gpu_product import tiled_product_of
 from .gpu_row_threads import LEAST_ROW, THREADS
 from .gpu_row_writer import ceil_div, perfect_nest, private
 from .gpu_rows import column_schedule, elements, row_schedule
+from .gpu_staged_product import product_on_gpu
+from .gpu_tensor_tile import tensor_dtype, tensor_tile_for
 from .gpu_tile import tile_for, worth_tiles
 from .loops import collapse_all, outer_loops
 from .units import dissolve_units
@@ -170,24 +173,28 @@ def _check_local(func: FuncOp) -> None:
         )
 
 
-def _as_product(func: FuncOp) -> bool:
+def _as_product(func: FuncOp, units: Collection[DType]) -> bool:
     """Make a product of matrices one in tiles; False if the kernel is none, or not worth them."""
-    product = tiled_product_of(func)
+    product = product_on_gpu(func)
     if product is None or not worth_tiles(product):
         return False
     scheduler = Scheduler(func, checked=False)
     first = outer_loops(func)[0][0].var
-    scheduler.do("tensorize", first, "product on a GPU", *astuple(tile_for(product)))
+    if tensor_dtype(product) in units:
+        sizes = astuple(tensor_tile_for(product))
+        scheduler.do("tensorize", first, "product on tensor cores", *sizes)
+    else:
+        scheduler.do("tensorize", first, "product on a GPU", *astuple(tile_for(product)))
     record(func, scheduler.schedule)
     return True
 
 
-def _schedule(func: FuncOp) -> None:
+def _schedule(func: FuncOp, units: Collection[DType]) -> None:
     category = func.category.data
     dissolve_units(func)
     if category in ("pointwise", "reduction", "rows"):
         collapse_all(Scheduler(func, checked=False), func.block)
-    if category == "contraction" and _as_product(func):
+    if category == "contraction" and _as_product(func, units):
         return
     loops, block = outer_loops(func)
     together = category in ("reduction", "rows") and _walks_rows(func)
@@ -205,13 +212,16 @@ def _schedule(func: FuncOp) -> None:
     _check_local(func)
 
 
-def schedule_gpu(module: ModuleOp) -> None:
+def schedule_gpu(module: ModuleOp, units: Collection[DType] = ()) -> None:
     """Schedule every logical kernel of a te module in place.
+
+    Args:
+        units: dtypes that matrix units multiply.
 
     Raises:
         NotCompilable: a kernel that has no GPU schedule.
     """
     for func in functions(module):
         if func.role.data == "kernel" and func.level.data == "logical":
-            _schedule(func)
+            _schedule(func, units)
             func.properties["level"] = StringAttr("scheduled")

@@ -48,7 +48,7 @@ class RowThreads:
 
     @property
     def in_warp(self) -> bool:
-        """Whether a row's threads are of one warp, which goes in step without barriers."""
+        """Whether a row's threads are of one warp, which wait for each other alone."""
         return self.lanes <= WARP
 
     @property

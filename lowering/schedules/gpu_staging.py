@@ -122,9 +122,11 @@ class StagedFactor:
         run, other = self.extent, self.steps
         if self.runs_deep:
             run, other = other, run
-        whole = run // self.lanes
-        near = min(whole, max(1, BANK_STEPS // self.lanes)) if self.runs_deep else whole
-        return near, other
+        return self.near(run // self.lanes), other
+
+    def near(self, whole: int) -> int:
+        """Of so many vectors of a run, those that neighbouring threads take."""
+        return min(whole, max(1, BANK_STEPS // self.lanes)) if self.runs_deep else whole
 
     def _later(self, number: int) -> tuple[int, int]:
         """How far a load is from the thread's first one: along the run, and across."""

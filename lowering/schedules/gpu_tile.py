@@ -13,11 +13,11 @@ from math import ceil
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.records import dataclass
+from tensorscript.dialects.te.warps import WARP
 
 from ..te.affine import known
 from .contraction_shape import SUM_DTYPES, Product
 
-WARP = 32
 MOST_THREADS = 1024
 VECTOR_BYTES = 16
 """The most that a thread loads or stores at once."""
@@ -95,7 +95,7 @@ MULTIPROCESSORS = 128
 """Of a GPU, about: an A100 has 108, an H200 132. A tile is chosen for all of them alike."""
 STEP_COST = 2.0
 """Of bringing a row or a column of a tile one step on, in multiply-adds of a thread."""
-_UNKNOWN = 1 << 10
+UNKNOWN = 1 << 10
 """What a size that is not known counts as."""
 
 
@@ -114,7 +114,7 @@ def tile_for(product: Product) -> BlockTile:
     take, each one as long as its multiply-adds and what a thread loads for them. Nothing of it was
     measured on a GPU."""
     sizes = (product.batch.size, product.rows.size, product.columns.size)
-    batch, rows, columns = (_UNKNOWN if (n := known(size)) is None else n for size in sizes)
+    batch, rows, columns = (UNKNOWN if (n := known(size)) is None else n for size in sizes)
     fitting = [t for t in TILES if tile_unfit(product, *astuple(t)) is None]
     return min(fitting, key=lambda tile: _cost(tile, batch, rows, columns))
 

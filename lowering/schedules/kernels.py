@@ -32,7 +32,10 @@ from .convolution import (
     unfit_for_rows,
 )
 from .convolution_nest import ConvolutionBlocking
-from .gpu_product import tiled_product, tiled_product_of
+from .gpu_product import tiled_product
+from .gpu_staged_product import product_on_gpu
+from .gpu_tensor_product import tensor_product, tensor_product_of
+from .gpu_tensor_tile import TensorTile, tensor_misfit
 from .gpu_tile import BlockTile, tile_misfit, tile_unfit
 from .order import sorted_lines
 from .order_line import ranking_of
@@ -210,12 +213,19 @@ KERNELS = {
         unfit_for_rows,
     ),
     "product on a GPU": Kernel(
-        tiled_product_of,
+        product_on_gpu,
         tiled_product,
         "one product of matrices",
         tuple(f.name for f in fields(BlockTile)),
         tile_misfit,
         tile_unfit,
+    ),
+    "product on tensor cores": Kernel(
+        tensor_product_of,
+        tensor_product,
+        "one product of matrices of float16 or bfloat16",
+        tuple(f.name for f in fields(TensorTile)),
+        tensor_misfit,
     ),
     "channel filter": Kernel(
         channel_filter, filtered_channels, "a convolution by channel whose channels lie last"

@@ -22,6 +22,8 @@ from tensorscript.dialects.te.ops import (
     CallOp,
     ForOp,
     LetOp,
+    MatricesOp,
+    MultiplyOp,
     ScanOp,
     StoreOp,
     UpdateOp,
@@ -81,6 +83,10 @@ def _collect(nest: Nest, op: Operation, loops: tuple[ForOp, ...]) -> Iterator[Ac
     elif isinstance(op, AcrossOp):
         for mode in (READ, WRITE):
             yield Access(op.buffer, (), mode, op, loops)
+    elif isinstance(op, MatricesOp):
+        yield Access(str(op.target.value), None, WRITE, op, loops)
+    elif isinstance(op, MultiplyOp):
+        yield Access(str(op.sums.value), None, WRITE, op, loops)
     elif isinstance(op, (AssignOp, VarOp)):
         yield Access(op.var, (), WRITE, op, loops)
     elif isinstance(op, ScanOp):

@@ -17,6 +17,8 @@ from tensorscript.dialects.te.ops import (
     ForOp,
     IfOp,
     LetOp,
+    MatricesOp,
+    MultiplyOp,
     PrefetchOp,
     ScanOp,
     StoreOp,
@@ -63,6 +65,10 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
             return SyncOp(op.scope.data)
         case AcrossOp():
             return AcrossOp(op.buffer, op.combiner, op.lanes)
+        case MatricesOp():
+            return MatricesOp(f(op.target), f(op.place), op.across)
+        case MultiplyOp():
+            return MultiplyOp(f(op.sums), f(op.x), f(op.y), op.dtype)
         case CallOp():
             return CallOp(op.callee, [f(a) for a in op.arguments])
         case ForOp():

@@ -55,6 +55,13 @@ def test_stores_count_as_loads_do() -> None:
     assert conflicts("mul.lo.s32 %r1, %r0, 8;", "st.shared.b32 [%r1], %r0;") == 1
 
 
+@pytest.mark.parametrize(("stride", "trips"), [(16, 0), (32, 1), (48, 0), (64, 3), (128, 7)])
+def test_rows_of_a_matrix_go_together(stride: int, trips: int) -> None:
+    address = f"mul.lo.s32 %r1, %r0, {stride};"
+    four = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3, %r4, %r5, %r6}, [%r1];"
+    assert conflicts(address, four) == 4 * trips
+
+
 def test_they_are_not_counted_unasked() -> None:
     address, access = "mul.lo.s32 %r1, %r0, 8;", "ld.shared.b32 %r3, [%r1];"
     assert conflicts(address, access, banks=False) == 0

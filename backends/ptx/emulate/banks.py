@@ -11,18 +11,23 @@ from __future__ import annotations
 import numpy as np
 
 from .access import Reach
-from .machine import WARP, Machine
+from .machine import WARP, Lanes, Machine
 
 _BANKS = 32
 _WORD = 4
 
 
-def conflicts(machine: Machine, part: Reach, size: int) -> int:
-    """Trips beyond the first that an access of `size` bytes by each thread takes."""
+def conflicts(machine: Machine, part: Reach, size: int, together: Lanes | None = None) -> int:
+    """Trips beyond the first that an access of `size` bytes by each thread takes.
+
+    Args:
+        together: a number for each thread, the same for those that go together; None for the parts
+            of warps above. Rows of a matrix go together.
+    """
     words = max(1, size // _WORD)
     lanes = part.lanes
     own = part.offsets - machine.block_of[lanes] * machine.spaces.shared_stride
-    group = machine.slot[lanes] * words // WARP
+    group = machine.slot[lanes] * words // WARP if together is None else together
     asked = (own // _WORD)[:, None] + np.arange(words)
     most = machine.spaces.shared_size // _WORD + 1
     pairs = np.unique(group[:, None] * most + asked)
