@@ -10,6 +10,7 @@ one-lane math functions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
@@ -62,6 +63,8 @@ AXES = ("bx", "by", "bz", "tx", "ty", "tz")
 ALIGN = 16
 """Bytes that every buffer of a kernel must be aligned to (device allocations are, by 256)."""
 GLOBAL, SHARED = 1, 3
+FITTING_THREADS = 256
+"""Of a block, whose registers fit if each has 255, which are all that there are."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +139,21 @@ def _emit_kernel(
     heads = [_bind_parameter(context, p, sizes_of(list(function.buffers))) for p in function.params]
     context.block(list(function.block.ops))
     code.end("ret void")
-    text.functions.append(
-        code.render(f"define ptx_kernel void @{name}({', '.join(heads)}) nounwind")
-    )
     one = const(1)
     grid = (extents.get("bx", one), extents.get("by", one), extents.get("bz", one))
     block = (extents.get("tx", one), extents.get("ty", one), extents.get("tz", one))
+    head = f"define ptx_kernel void @{name}({', '.join(heads)}) nounwind"
+    text.functions.append(code.render(head + _most_threads(block)))
     return KernelLaunch(name, function.params, grid, block)
+
+
+def _most_threads(block: tuple[Expr, ...]) -> str:
+    """The attribute by which ptxas leaves registers for all threads of a block. So many fit anyhow,
+    and ptxas spills some to make room for more blocks of fewer."""
+    sizes = [int(str(size.value)) for size in block if size.is_const]
+    if len(sizes) < len(block) or math.prod(sizes) <= FITTING_THREADS:
+        return ""
+    return f' "nvvm.maxntid"="{",".join(map(str, sizes))}"'
 
 
 def _bind_parameter(context: Context, parameter: Parameter, sizes: set[str]) -> str:

@@ -5,6 +5,7 @@
 | pointwise | one thread per element, or per vector of 4 where memory is walked in one stride |
 | rows, inner reduction, a matrix times a vector | a block or a warp per row (`gpu_rows.py`) |
 | few results of reductions across memory | neighbouring ones a block (`gpu_rows.py`) |
+| stages that share their last loops | these around all of them first (`gpu_last_loops.py`) |
 | several stages without a common loop | one block, as for a row |
 | products of matrices, convolutions | tiles through shared memory (`gpu_staged_product.py`) |
 | other reductions, scans, sorts | one thread per outer iteration |
@@ -38,6 +39,7 @@ from ..schedule import Scheduler
 from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
 from ..te.rebuild import copy_all, substituting
 from .contraction_shape import Axis
+from .gpu_last_loops import share_last_loops
 from .gpu_row_threads import LEAST_ROW, THREADS
 from .gpu_row_writer import ceil_div, perfect_nest, private
 from .gpu_rows import column_schedule, elements, row_schedule
@@ -192,6 +194,8 @@ def _as_product(func: FuncOp, units: Collection[DType]) -> bool:
 def _schedule(func: FuncOp, units: Collection[DType]) -> None:
     category = func.category.data
     dissolve_units(func)
+    if category in ("reduction", "rows") and share_last_loops(func):
+        dissolve_units(func)
     if category in ("pointwise", "reduction", "rows"):
         collapse_all(Scheduler(func, checked=False), func.block)
     if category == "contraction" and _as_product(func, units):

@@ -5,6 +5,7 @@
 | up to 32 | the next power of two | 8 and more | shuffles |
 | up to 256, or 1024 where there are many rows | a warp | up to 8 | shuffles |
 | more, or an unknown number | a block of 256 | 1 | shuffles, then shared memory |
+| from 8192 on, few rows | a block of 1024 | 1 | the same |
 | across memory, few rows | 8, one of each warp | 32 | shared memory |
 
 There are fewer rows in a block where shared memory or rows are few. A warp waits for no other, and
@@ -31,6 +32,10 @@ LONG_WARP_ROW = 1024
 """The same where the other warps have rows, too."""
 MANY_ROWS = 1024
 """Rows that keep all multiprocessors busy, a warp each."""
+MOST_THREADS = 1024
+LONG_ROW, FEW_ROWS = 8192, 128
+"""Elements of rows that as many threads as a block may have take, where most multiprocessors would
+be idle otherwise."""
 LEAST_ROW = 8
 """Elements of a row that several threads share."""
 
@@ -50,6 +55,11 @@ class RowThreads:
     def in_warp(self) -> bool:
         """Whether a row's threads are of one warp, which wait for each other alone."""
         return self.lanes <= WARP
+
+    @property
+    def is_block(self) -> bool:
+        """Whether a block has one row, which may have all of its shared memory."""
+        return self.rows == 1 and not self.in_warp
 
     @property
     def meets(self) -> bool:
@@ -123,14 +133,15 @@ class ColumnThreads(RowThreads):
 
 
 def choices(longest: int | None, rows: Expr) -> Iterator[RowThreads]:
-    """Threads for rows of that length, the best ones first; a block is always the last resort."""
+    """Threads for rows of that length, the best ones first; the last resort is always a block."""
     if longest is not None and longest <= _most(rows):
         lanes = min(WARP, max(2, _power(longest)))
         together = min(THREADS // lanes, max(WARP // lanes, _power(known(rows) or THREADS)))
         while together * lanes >= WARP:
             yield RowThreads(lanes, together)
             together //= 2
-    yield RowThreads()
+    long = longest is not None and longest >= LONG_ROW
+    yield RowThreads(MOST_THREADS if long and (known(rows) or FEW_ROWS) < FEW_ROWS else THREADS)
 
 
 def _power(number: int) -> int:

@@ -130,7 +130,7 @@ def _threads_for(block: Block, rows: Expr) -> tuple[RowThreads, dict[str, StoreO
     one of them cannot be. No row is, where fewer at once find room."""
     for by in choices(_longest(block), rows):
         inlined = _too_long(block, by.rows)
-        if inlined is not None and (not inlined or by == RowThreads()):
+        if inlined is not None and (not inlined or by.is_block):
             return by, inlined
     return None
 

@@ -32,6 +32,10 @@ def across(x: Tensor) -> Tensor:
     return ts.softmax(x, 0) + x.sum(0)
 
 
+def images(x: Tensor) -> Tensor:
+    return ts.log_softmax(x, 1)
+
+
 def matmul(x: Tensor, y: Tensor) -> Tensor:
     return x @ y
 
@@ -48,7 +52,7 @@ def threads(module: GPUModule) -> tuple[int, int]:
 
 @pytest.mark.parametrize("width", [2, 7, 8, 9, 16, 31, 32, 33, 64, 100, 256, 257, 700])
 def test_rows_of_every_length(width: int) -> None:
-    for rows in (1, 5, 19):
+    for rows in (1, 19):
         agree(softmax, normal(rows, width), terms=512, spills=False)
     agree(normed, normal(2, 9, width), normal(width), terms=512, spills=False)
 
@@ -87,6 +91,18 @@ def test_who_computes_a_row(shape: tuple[int, int], grid: tuple[int, int], lanes
 
 def test_many_long_rows_are_warps_too() -> None:
     assert threads(scheduled(softmax, np.zeros((1024, 1000), np.float32))) == (128, 256)
+
+
+def test_few_very_long_rows_have_all_threads_of_a_block() -> None:
+    def everything(x: Tensor) -> tuple[Tensor, Tensor]:
+        return x.sum(), x.amax()
+
+    agree(everything, normal(90, 100), terms=4096)
+    agree(softmax, normal(2, 12000), terms=4096, spills=False)
+    module = scheduled(softmax, np.zeros((2, 9000), np.float32))
+    assert threads(module) == (2, 1024)
+    assert ".maxntid 1024" in module.ptx  # more registers than such a block has would not start
+    assert threads(scheduled(softmax, np.zeros((200, 9000), np.float32))) == (200, 256)
 
 
 def test_what_a_row_costs_before_and_after() -> None:
@@ -148,6 +164,14 @@ def test_columns_are_a_thread_of_each_warp(shape: tuple[int, int]) -> None:
     compiled = agree(across, normal(*shape), terms=512, spills=False)
     assert "te.sync shared" in compiled.ir("scheduled")
     agree(totals_across, (normal(*shape) * 2).astype("i4"))
+
+
+def test_channels_of_images_are_columns() -> None:
+    """A softmax of all pixels at once: each has its threads."""
+    for shape in ((2, 33, 3, 64), (2, 40, 3, 7), (3, 5, 4, 4)):
+        agree(images, normal(*shape), terms=512)
+    assert threads(scheduled(images, normal(2, 33, 3, 64))) == (12, 256)
+    assert threads(scheduled(images, normal(3, 5, 4, 4))) == (1, 256)  # short: a thread each
 
 
 def totals_across(x: Tensor) -> tuple[Tensor, Tensor]:
