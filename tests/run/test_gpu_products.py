@@ -7,11 +7,12 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from gpu_agreement import TARGET, accepted, agree, launch, normal, scheduled
+from gpu_agreement import TARGET, accepted, agree, launch, normal, scheduled, tolerance
 
 import tensorscript as ts
 import tensorscript.nn.functional as F
 from tensorscript import Tensor
+from tensorscript.backends.ptx import driver
 from tensorscript.backends.ptx.emulate import RaceError
 from tensorscript.compiler.gpu import GPUModule
 from tensorscript.dialects.te.ops import SyncOp
@@ -204,3 +205,18 @@ def test_tiles_that_there_are_not(sizes: tuple[int, ...], reason: str) -> None:
 def test_the_steps_of_a_tile_are_data() -> None:
     compiled = agree(matmul, normal(64, 32), normal(32, 64), terms=256, spills=False)
     assert "product on a GPU" in compiled.ir("schedule")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not driver.available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_on_the_gpu(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    compiled = ts.compile(matmul, target="cuda", fallback="error")
+    for m, k, n in ((1000, 333, 777), (2048, 512, 1024), (64, 64, 64), (3, 500, 70), (500, 70, 1)):
+        x, y = drawn(rng, dtype, m, k), drawn(rng, dtype, k, n)
+        close(compiled(x, y), exact(x, y), k)
+    x, w, b = normal(4, 16, 30, 30), normal(32, 16, 3, 3), normal(32)
+    expected = ts.compile(convolved, fallback="error")(x, w, b)
+    got = ts.compile(convolved, target="cuda", fallback="error")(x, w, b)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance(expected, 1024))

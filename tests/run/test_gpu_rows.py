@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_agreement import agree, launch, normal, scheduled
+from gpu_agreement import agree, launch, normal, scheduled, tolerance
 
 import tensorscript as ts
 import tensorscript.nn.functional as F
 from tensorscript import Tensor
+from tensorscript.backends.ptx import driver
 from tensorscript.backends.ptx.emulate import BarrierError, RaceError
 from tensorscript.compiler.gpu import GPUModule
 from tensorscript.dialects.te.expr import var
@@ -206,3 +207,15 @@ def test_an_argument_that_rows_overwrite() -> None:
         emulated = ts.compile(scale, target="ptx-emulate", fallback="error")
         assert emulated(x) is x
         np.testing.assert_allclose(x, expected, rtol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not driver.available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("shape", [(3000, 10), (2000, 100), (70, 20000), (300, 1000)])
+def test_on_the_gpu(shape: tuple[int, int]) -> None:
+    x = normal(*shape)
+    for function in (softmax, across, images):
+        arguments = x.reshape(-1, shape[1] // 5, 5) if function is images else x
+        expected = ts.compile(function, fallback="error")(arguments)
+        got = ts.compile(function, target="cuda", fallback="error")(arguments)
+        np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance(expected, 4096))
