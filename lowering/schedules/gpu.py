@@ -5,7 +5,7 @@
 | pointwise | one thread per element, or per vector of 4 where memory is walked in one stride |
 | rows, inner reduction, a matrix times a vector | a block or a warp per row (`gpu_rows.py`) |
 | few results of reductions across memory | neighbouring ones a block (`gpu_rows.py`) |
-| stages that share their last loops | these around all of them first (`gpu_last_loops.py`) |
+| stages that share loops | these around all of them first (`gpu_shared_loops.py`) |
 | several stages without a common loop | one block, as for a row |
 | products of matrices, convolutions | tiles through shared memory (`gpu_staged_product.py`) |
 | other reductions, scans, sorts | one thread per outer iteration |
@@ -39,10 +39,10 @@ from ..schedule import Scheduler
 from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
 from ..te.rebuild import copy_all, substituting
 from .contraction_shape import Axis
-from .gpu_last_loops import share_last_loops
 from .gpu_row_threads import LEAST_ROW, THREADS
 from .gpu_row_writer import ceil_div, perfect_nest, private
 from .gpu_rows import column_schedule, elements, row_schedule
+from .gpu_shared_loops import share_loops
 from .gpu_staged_product import product_on_gpu
 from .gpu_tensor_tile import tensor_dtype, tensor_tile_for
 from .gpu_tile import tile_for, worth_tiles
@@ -73,7 +73,7 @@ def _can_vectorize(loop: ForOp, func: FuncOp) -> bool:
 def per_thread(func: FuncOp) -> None:
     """One thread per iteration of the outer loops (per 4 of them for a straight walk)."""
     loops, block = outer_loops(func)
-    axis = Axis([f.var for f in loops], [f.extent for f in loops])
+    axis = _axis(loops)
     thread = var("bx") * THREADS + var("tx")
     vector = len(loops) == 1 and _can_vectorize(loops[0], func)
     if vector:
@@ -94,14 +94,27 @@ def per_thread(func: FuncOp) -> None:
     _reset(func, [ForOp("bx", ceil_div(total, width), [threads], "bx")])
 
 
+LEAST_NEST = 128
+"""Elements of a row of several loops, the last one short: windows of images are no rows."""
+
+
+def _axis(loops: list[ForOp]) -> Axis:
+    return Axis([f.var for f in loops], [f.extent for f in loops])
+
+
 def _walks_rows(func: FuncOp) -> bool:
     """The reductions' iterations lie side by side in memory, and there are enough of them."""
     buffers = all_buffers(func)
     for loop in func.walk():
         if not isinstance(loop, ForOp) or not loop.is_reduction:
             continue
-        size = known(loop.extent)
-        if size is not None and size < LEAST_ROW:
+        if isinstance(outer := loop.parent_op(), ForOp) and outer.is_reduction:
+            continue  # a nest counts as a whole
+        nest = perfect_nest(loop)[0]
+        loop = nest[-1]
+        size, whole = known(loop.extent), known(_axis(nest).size)
+        enough = LEAST_ROW if len(nest) == 1 else LEAST_NEST
+        if size is not None and size < LEAST_ROW and whole is not None and whole < enough:
             return False
         for name, indices in accesses(loop):
             step = coefficient(flat_index(buffers[name], indices), loop.var)
@@ -132,7 +145,7 @@ LEAST_COLUMN = 32
 def _walks_columns(func: FuncOp, loops: list[ForOp]) -> bool:
     """Whether what is reduced lies side by side for neighbouring results, which are too few for a
     thread each."""
-    results = known(Axis([f.var for f in loops], [f.extent for f in loops]).size)
+    results = known(_axis(loops).size)
     if not loops or results is None or results >= MANY_THREADS:
         return False
     buffers, seen = all_buffers(func), False
@@ -141,8 +154,7 @@ def _walks_columns(func: FuncOp, loops: list[ForOp]) -> bool:
             continue
         if isinstance(outer := loop.parent_op(), ForOp) and outer.is_reduction:
             continue  # a nest counts as a whole
-        nest = perfect_nest(loop)[0]
-        size = known(Axis([f.var for f in nest], [f.extent for f in nest]).size)
+        size = known(_axis(perfect_nest(loop)[0]).size)
         if size is not None and size < LEAST_COLUMN:
             return False
         for name, indices in accesses(loop):
@@ -194,7 +206,7 @@ def _as_product(func: FuncOp, units: Collection[DType]) -> bool:
 def _schedule(func: FuncOp, units: Collection[DType]) -> None:
     category = func.category.data
     dissolve_units(func)
-    if category in ("reduction", "rows") and share_last_loops(func):
+    if category in ("reduction", "rows") and share_loops(func):
         dissolve_units(func)
     if category in ("pointwise", "reduction", "rows"):
         collapse_all(Scheduler(func, checked=False), func.block)

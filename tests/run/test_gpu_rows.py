@@ -175,6 +175,21 @@ def test_channels_of_images_are_columns() -> None:
     assert threads(scheduled(images, normal(3, 5, 4, 4))) == (1, 256)  # short: a thread each
 
 
+def test_norms_of_channels_and_groups_are_rows() -> None:
+    def batch(x: Tensor) -> Tensor:
+        return F.batch_norm(x, None, None, training=True)
+
+    def group(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return F.group_norm(x, 3, w, b)
+
+    for shape in ((4, 6, 5, 7), (2, 12, 20, 20)):
+        x, w = normal(*shape), normal(shape[1])
+        agree(batch, x, terms=4096)
+        agree(group, x, w, w, terms=4096)
+        for module in (scheduled(batch, x), scheduled(group, x, w, w)):
+            assert any(isinstance(op, AcrossOp) for op in walk_ops(module.module))
+
+
 def totals_across(x: Tensor) -> tuple[Tensor, Tensor]:
     return x.sum(0), x.amax(0)
 
