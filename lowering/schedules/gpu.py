@@ -216,9 +216,9 @@ def _schedule(func: FuncOp, units: Collection[DType]) -> None:
     together = category in ("reduction", "rows") and _walks_rows(func)
     together |= category == "contraction" and _walks_depth(func)
     if together or (not loops and category in ("pointwise", "reduction", "rows")):
-        made = row_schedule(loops, block)
+        made = row_schedule(loops, block, all_buffers(func))
     elif category in ("reduction", "rows", "contraction") and _walks_columns(func, loops):
-        made = column_schedule(loops, block)
+        made = column_schedule(loops, block, all_buffers(func))
     else:
         made = None
     if made is not None:

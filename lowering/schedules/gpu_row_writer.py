@@ -26,6 +26,7 @@ from ..te.affine import known
 from ..te.rebuild import copy_all, copy_statement, substituting
 from .contraction_shape import Axis
 from .gpu_row_threads import RowThreads
+from .gpu_row_vectors import vector_width
 
 
 def ceil_div(total: Expr, by: int) -> Expr:
@@ -58,12 +59,18 @@ class RowWriter:
     `inside` the condition that there is a row for them, if any."""
 
     def __init__(
-        self, block: Block, inlined: dict[str, StoreOp], by: RowThreads, inside: list[Expr]
+        self,
+        block: Block,
+        buffers: dict[str, Buffer],
+        inlined: dict[str, StoreOp],
+        by: RowThreads,
+        inside: list[Expr],
     ) -> None:
         self.accumulators = {
             op.buffer for op in block.walk() if isinstance(op, UpdateOp) and not op.indices
         }
         self.inlined, self.by, self.inside = inlined, by, inside
+        self.buffers = dict(buffers)
         self.own: dict[str, str] = {}
         self.own_dtypes: dict[str, DType] = {}
         self.registers: set[str] = set()
@@ -127,6 +134,7 @@ class RowWriter:
         if buffer.shape:
             self.rows.add(buffer.name)
             buffer = replace(buffer, shape=self.by.shape(buffer.shape), strides=None)
+            self.buffers[buffer.name] = buffer
             self.allocs.append(AllocOp(buffer, "shared"))
         elif buffer.name in self.accumulators:
             own = self.own[buffer.name] = f"{buffer.name}_own"
@@ -136,15 +144,28 @@ class RowWriter:
             self.registers.add(buffer.name)
             self.allocs.append(AllocOp(buffer, "reg"))
 
-    def dealt(self, loops: list[ForOp], body: list[Operation]) -> Operation:
-        """`body` for the elements of this thread: element k goes to thread k mod lanes."""
+    def dealt(self, loops: list[ForOp], body: list[Operation], width: int) -> Operation:
+        """`body` for the elements of this thread: vector k of `width` is thread k mod lanes's."""
         axis = Axis([f.var for f in loops], [f.extent for f in loops])
         step, lanes = f"{loops[-1].var}_o", self.by.lanes
-        element = var(step) * lanes + self.by.lane
-        made = copy_all(body, substituting(axis.unflatten(element)))
-        size = known(axis.size)
-        ends = [element < axis.size] if size is None or size % lanes else []
-        return ForOp(step, ceil_div(axis.size, lanes), self.guarded(made, *ends))
+        element = (var(step) * lanes + self.by.lane) * width
+        each = element if width == 1 else element + var(self.vector_lane(loops))
+        made = copy_all(body, substituting(axis.unflatten(each)))
+        if width > 1:
+            made = [ForOp(self.vector_lane(loops), width, made, "vector")]
+        size, together = known(axis.size), lanes * width
+        ends = [element < axis.size] if size is None or size % together else []
+        return ForOp(step, ceil_div(axis.size, together), self.guarded(made, *ends))
+
+    def vector_lane(self, loops: list[ForOp]) -> str:
+        """The loop over the lanes of a vector of a nest."""
+        return f"{loops[-1].var}_v"
+
+    def width(self, loops: list[ForOp], body: list[Operation]) -> int:
+        """Elements that a thread takes at once; columns lie side by side for other threads."""
+        if not self.by.meets:
+            return 1
+        return vector_width(loops, body, self.buffers, self.own_dtypes, self.by.lanes)
 
     def map(self, loop: ForOp) -> None:
         loops, block = perfect_nest(loop)
@@ -154,7 +175,7 @@ class RowWriter:
             if not (isinstance(op, StoreOp) and op.buffer in self.inlined)
         ]
         if body:
-            self.out.append(self.dealt(loops, body))
+            self.out.append(self.dealt(loops, body, self.width(loops, body)))
             self.barrier()
 
     def reduction(self, loop: ForOp) -> None:
@@ -171,7 +192,11 @@ class RowWriter:
             self.out.append(StoreOp(own, (), identity(made.combiner, self.own_dtypes[own])))
             body.append(update)
             updates.append(update)
-        self.out.append(self.dealt(loops, body))
+        width = self.width(loops, body)
+        after: list[Operation] = []
+        if width > 1:
+            body, after = self.by_vectors(loops, updates, width)
+        self.out += [self.dealt(loops, body, width), *after]
         if not self.by.meets:
             self.between_lanes(updates)
             return
@@ -180,6 +205,24 @@ class RowWriter:
             self.barrier()  # a later stage may overwrite a row that this one read
         else:
             self.between_warps(updates)
+
+    def by_vectors(
+        self, loops: list[ForOp], updates: list[UpdateOp], width: int
+    ) -> tuple[list[Operation], list[Operation]]:
+        """The body of a reduction in a vector of partial sums each, and what adds these up."""
+        body: list[Operation] = []
+        after: list[Operation] = []
+        lane = var(self.vector_lane(loops))
+        for op in updates:
+            sums, dtype = f"{op.buffer}_v", self.own_dtypes[op.buffer]
+            start, end = f"{sums}_0", f"{sums}_1"
+            self.allocs.append(AllocOp(Buffer(sums, dtype, (const(width),)), "reg"))
+            clear = StoreOp(sums, [var(start)], identity(op.combiner, dtype))
+            self.out.append(ForOp(start, width, [clear], "unroll"))
+            body.append(UpdateOp(sums, [lane], op.combiner, op.value))
+            total = UpdateOp(op.buffer, (), op.combiner, load(sums, [var(end)], dtype))
+            after.append(ForOp(end, width, [total], "unroll"))
+        return body, after
 
     def between_warps(self, updates: list[UpdateOp]) -> None:
         """The warps' results meet in shared memory, where each warp combines them all."""

@@ -135,28 +135,36 @@ def _threads_for(block: Block, rows: Expr) -> tuple[RowThreads, dict[str, StoreO
     return None
 
 
-def row_schedule(loops: list[ForOp], block: Block) -> list[Operation] | None:
+def row_schedule(
+    loops: list[ForOp], block: Block, buffers: dict[str, Buffer]
+) -> list[Operation] | None:
     """The statements of a kernel with threads for each iteration of `loops`; None if its code has
     another form or needs more shared memory than there is."""
     size = Axis([f.var for f in loops], [f.extent for f in loops]).size
     if not _is_row_code(block) or (found := _threads_for(block, size)) is None:
         return None
-    return _written(loops, block, *found)
+    return _written(loops, block, buffers, *found)
 
 
-def column_schedule(loops: list[ForOp], block: Block) -> list[Operation] | None:
+def column_schedule(
+    loops: list[ForOp], block: Block, buffers: dict[str, Buffer]
+) -> list[Operation] | None:
     """The same where neighbouring iterations of `loops` lie side by side in memory."""
     by = ColumnThreads()
     if not _is_row_code(block) or _too_long(block, by.rows) != {}:
         return None
-    return _written(loops, block, by, {})
+    return _written(loops, block, buffers, by, {})
 
 
 def _written(
-    loops: list[ForOp], block: Block, by: RowThreads, inlined: dict[str, StoreOp]
+    loops: list[ForOp],
+    block: Block,
+    buffers: dict[str, Buffer],
+    by: RowThreads,
+    inlined: dict[str, StoreOp],
 ) -> list[Operation]:
     axis = Axis([f.var for f in loops], [f.extent for f in loops])
-    writer = RowWriter(block, inlined, by, by.outside(axis.size))
+    writer = RowWriter(block, buffers, inlined, by, by.outside(axis.size))
     for op in block.ops:
         writer.statement(op)
     if writer.out and isinstance(writer.out[-1], SyncOp):

@@ -118,6 +118,20 @@ def test_what_a_row_costs_before_and_after() -> None:
     assert launch(scheduled(softmax, x), x)[1].barriers == 0
 
 
+@pytest.mark.parametrize(
+    ("width", "dtype", "size"),
+    [(1000, "f4", 16), (999, "f4", 4), (100, "f4", 16), (90, "f4", 4), (96, "f8", 16),
+     (128, "f2", 8), (10, "f4", 4), (16384, "f4", 16)],
+)  # fmt: skip
+def test_rows_are_loaded_by_vectors_where_they_divide(width: int, dtype: str, size: int) -> None:
+    x = normal(3, width).astype(dtype)
+    result, counts = launch(scheduled(softmax, x), x)
+    wanted = np.exp(x.astype("f8") - x.max(1, keepdims=True))
+    wanted /= wanted.sum(1, keepdims=True)
+    np.testing.assert_allclose(result.astype("f8"), wanted, rtol=0, atol=1e-3)
+    assert counts.global_load_bytes == counts.global_loads * size
+
+
 def without(module: GPUModule, kind: type[SyncOp] | type[AcrossOp], which: int) -> GPUModule:
     """The module with one statement less."""
     removed = [op for op in walk_ops(module.module) if isinstance(op, kind)][which]
