@@ -38,14 +38,14 @@ from tensorscript.dialects.te.schedule import record
 from ..schedule import Scheduler
 from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
 from ..te.rebuild import copy_all, substituting
-from .contraction_shape import Axis
-from .gpu_row_threads import LEAST_ROW, THREADS
-from .gpu_row_writer import ceil_div, perfect_nest, private
+from .gpu_row_threads import THREADS
+from .gpu_row_writer import ceil_div, private
 from .gpu_rows import column_schedule, elements, row_schedule
 from .gpu_shared_loops import share_loops
 from .gpu_staged_product import product_on_gpu
 from .gpu_tensor_tile import tensor_dtype, tensor_tile_for
 from .gpu_tile import tile_for, worth_tiles
+from .gpu_walks import axis_of, walks_columns, walks_depth, walks_rows
 from .loops import collapse_all, outer_loops
 from .units import dissolve_units
 
@@ -73,7 +73,7 @@ def _can_vectorize(loop: ForOp, func: FuncOp) -> bool:
 def per_thread(func: FuncOp) -> None:
     """One thread per iteration of the outer loops (per 4 of them for a straight walk)."""
     loops, block = outer_loops(func)
-    axis = _axis(loops)
+    axis = axis_of(loops)
     thread = var("bx") * THREADS + var("tx")
     vector = len(loops) == 1 and _can_vectorize(loops[0], func)
     if vector:
@@ -92,77 +92,6 @@ def per_thread(func: FuncOp) -> None:
         body = [IfOp(item < total, body)]
     threads = ForOp("tx", THREADS, body, "tx")
     _reset(func, [ForOp("bx", ceil_div(total, width), [threads], "bx")])
-
-
-LEAST_NEST = 128
-"""Elements of a row of several loops, the last one short: windows of images are no rows."""
-
-
-def _axis(loops: list[ForOp]) -> Axis:
-    return Axis([f.var for f in loops], [f.extent for f in loops])
-
-
-def _walks_rows(func: FuncOp) -> bool:
-    """The reductions' iterations lie side by side in memory, and there are enough of them."""
-    buffers = all_buffers(func)
-    for loop in func.walk():
-        if not isinstance(loop, ForOp) or not loop.is_reduction:
-            continue
-        if isinstance(outer := loop.parent_op(), ForOp) and outer.is_reduction:
-            continue  # a nest counts as a whole
-        nest = perfect_nest(loop)[0]
-        loop = nest[-1]
-        size, whole = known(loop.extent), known(_axis(nest).size)
-        enough = LEAST_ROW if len(nest) == 1 else LEAST_NEST
-        if size is not None and size < LEAST_ROW and whole is not None and whole < enough:
-            return False
-        for name, indices in accesses(loop):
-            step = coefficient(flat_index(buffers[name], indices), loop.var)
-            if step is not None and step.is_int(1) and buffers[name].mode == "in":
-                return True
-    return False
-
-
-def _walks_depth(func: FuncOp) -> bool:
-    """Whether all that a product reads lies along its depth, or does not change along it."""
-    buffers = all_buffers(func)
-    loops = [op for op in func.walk() if isinstance(op, ForOp) and op.is_reduction]
-    if len(loops) != 1:
-        return False
-    size = known(loops[0].extent)
-    if size is not None and size < LEAST_ROW:
-        return False
-    steps = [coefficient(flat_index(buffers[n], i), loops[0].var) for n, i in accesses(loops[0])]
-    return all(step is not None and (step.is_int(0) or step.is_int(1)) for step in steps)
-
-
-MANY_THREADS = 1 << 16
-"""Threads that keep a GPU busy, one for each result."""
-LEAST_COLUMN = 32
-"""Elements of a reduction that several warps share."""
-
-
-def _walks_columns(func: FuncOp, loops: list[ForOp]) -> bool:
-    """Whether what is reduced lies side by side for neighbouring results, which are too few for a
-    thread each."""
-    results = known(_axis(loops).size)
-    if not loops or results is None or results >= MANY_THREADS:
-        return False
-    buffers, seen = all_buffers(func), False
-    for loop in func.walk():
-        if not isinstance(loop, ForOp) or not loop.is_reduction:
-            continue
-        if isinstance(outer := loop.parent_op(), ForOp) and outer.is_reduction:
-            continue  # a nest counts as a whole
-        size = known(_axis(perfect_nest(loop)[0]).size)
-        if size is not None and size < LEAST_COLUMN:
-            return False
-        for name, indices in accesses(loop):
-            step = coefficient(flat_index(buffers[name], indices), loops[-1].var)
-            if step is None or not (step.is_int(0) or step.is_int(1)):
-                return False
-            seen |= step.is_int(1)
-    return seen
 
 
 LOCAL_LIMIT = 64 * 1024
@@ -213,11 +142,11 @@ def _schedule(func: FuncOp, units: Collection[DType]) -> None:
     if category == "contraction" and _as_product(func, units):
         return
     loops, block = outer_loops(func)
-    together = category in ("reduction", "rows") and _walks_rows(func)
-    together |= category == "contraction" and _walks_depth(func)
+    together = category in ("reduction", "rows") and walks_rows(func)
+    together |= category == "contraction" and walks_depth(func)
     if together or (not loops and category in ("pointwise", "reduction", "rows")):
         made = row_schedule(loops, block, all_buffers(func))
-    elif category in ("reduction", "rows", "contraction") and _walks_columns(func, loops):
+    elif category in ("reduction", "rows", "contraction") and walks_columns(func, loops):
         made = column_schedule(loops, block, all_buffers(func))
     else:
         made = None
