@@ -211,7 +211,7 @@ def _guarded(context: Context, op: ForOp, number: str) -> None:
 
 def _emit_vector_loop(context: Context, op: ForOp) -> None:
     width = int(str(context.resolve(op.extent).value))
-    if width in (2, 4) and context.vector is None:
+    if width in (2, 4, 8) and context.vector is None:
         name = f"{op.var}$lane"
         if can_be_vector(context, op, Lane(name, width, {name})):
             emit_vector(context, op)

@@ -9,6 +9,8 @@ from tensorscript.dialects.te.expr import Expr, add, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import substitute, walk
 
+_BYTES = 16
+"""The most that a thread loads or stores at once."""
 _TRAPS = ("floordiv", "mod", "truncdiv", "truncmod")
 
 
@@ -57,7 +59,8 @@ def _is_aligned(
     store: bool,
 ) -> bool:
     place = context.place(buffer)
-    if place.buffer.dtype.itemsize == 1:
+    size = place.buffer.dtype.itemsize
+    if size == 1 or (lane.width == 8 and size * lane.width > _BYTES):
         return False
     index = substitute(flat_index(place.buffer, indices, context.is_flat), replaced)
     found = affine(index, lane, context.scope)

@@ -97,8 +97,13 @@ class StagedFactor:
         if memory.dtype.itemsize == 1:
             return 1  # no vectors of bytes on NVPTX
         each = self.extent * self.steps // self.threads
-        most = min(MOST_LANES, VECTOR_BYTES // memory.dtype.itemsize, each, extent)
-        return next(n for n in (4, 2, 1) if n <= most and size % n == 0)
+        most = min(self.most_lanes, VECTOR_BYTES // memory.dtype.itemsize, each, extent)
+        return next(n for n in (8, 4, 2, 1) if n <= most and size % n == 0)
+
+    @property
+    def most_lanes(self) -> int:
+        """Of a load, which is converted on its way."""
+        return MOST_LANES
 
     @property
     def padding(self) -> int:

@@ -31,6 +31,10 @@ class SwizzledFactor(StagedFactor):
         """Elements of a row of the tile, along which memory goes on."""
         return self.steps if self.runs_deep else self.extent
 
+    @property
+    def most_lanes(self) -> int:
+        return UNIT  # nothing is converted
+
     def near(self, whole: int) -> int:
         return whole
 

@@ -184,6 +184,7 @@ def test_what_a_product_loads() -> None:
     module = tiled(TensorTile(64, 64, 32, 32, 32), x, y, "float16")
     _, counts = launch(module, x, y)
     assert counts.global_load_bytes / 2 / 64**3 == 2 / 64
+    assert counts.global_loads == counts.global_load_bytes / 16  # vectors of eight
     assert counts.barriers == 3
     assert module.ptx.count("mma.sync") == 2 * 2 * 4  # two steps of a turn, 2 by 4 products
     assert module.ptx.count("ldmatrix") == 2 * (2 + 2)
