@@ -14,7 +14,7 @@ from typing import Literal
 
 import llvmlite.binding as llvm
 
-from tensorscript.base.dtypes import DType, bfloat16, int8, int16, uint8
+from tensorscript.base.dtypes import DType, bfloat16, float16, int8, int16, uint8
 from tensorscript.base.errors import UserError
 from tensorscript.base.records import dataclass
 
@@ -36,6 +36,8 @@ _MESHES = _TILES | {"skylake-avx512", "cascadelake", "cooperlake", "icelake-serv
 """Processors whose last cache is slices of 1.4 to 5.4 MB, one for each core, on a mesh: one core
 reads it hardly faster than memory (`docs/performance.md`, "On an Intel Emerald Rapids")."""
 ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA = 158, 0x1023, 18
+TENSOR_CORES = 80
+"""The first architecture whose tensor cores multiply bfloat16, and 16 steps of a depth at once."""
 ARCHES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 _ARITHMETIC = frozenset((
@@ -95,6 +97,11 @@ class Target:
         return self.cpu if self.is_ptx else ""
 
     @property
+    def sm(self) -> int:
+        """The number of the GPU architecture, 0 for a CPU."""
+        return int(self.arch.removeprefix("sm_") or 0)
+
+    @property
     def data_layout(self) -> str:
         return PTX_LAYOUT if self.is_ptx else _data_layout(self.triple)
 
@@ -126,8 +133,10 @@ class Target:
 
     @property
     def tiles(self) -> frozenset[DType]:
-        """Dtypes that a matrix unit multiplies by tiles of 16 rows of 64 bytes (Intel's AMX): int8
-        stands for bytes of either sign."""
+        """Dtypes that a matrix unit multiplies by tiles of 16 rows of 64 bytes (Intel's AMX), where
+        int8 stands for bytes of either sign, or of 16 by 16 numbers (NVIDIA's tensor cores)."""
+        if self.is_ptx:
+            return frozenset((float16, bfloat16)) if self.sm >= TENSOR_CORES else frozenset()
         if not self.triple.startswith("x86_64") or not self.is_linux:
             return frozenset()
         found = (("amx-bf16", bfloat16), ("amx-int8", int8))

@@ -3,9 +3,10 @@
     python benchmarks/gpu.py [--quick]
 
 Pointwise code, softmax and layer normalisation are limited by memory, so what counts is bytes read
-and written per second, as a share of what a plain copy on the device reaches. PyTorch (eager and
-compiled) is measured beside where it is installed with CUDA. Without a GPU it says so, checks the
-same programs in the PTX emulator, and ends with status 0 if they are right.
+and written per second, as a share of what a plain copy on the device reaches. Of products, which
+are limited by arithmetic, it is multiply-adds per second, counted as two operations. PyTorch (eager
+and compiled) is measured beside where it is installed with CUDA. Without a GPU it says so, checks
+the same programs in the PTX emulator, and ends with status 0 if they are right.
 """
 
 from __future__ import annotations
@@ -47,13 +48,22 @@ def layer_norm(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
     return F.layer_norm(x, [x.size(1)], w, b)
 
 
+def product(x: Tensor, y: Tensor) -> Tensor:
+    return x @ y
+
+
 @dataclass(frozen=True)
 class Workload:
-    """A program, the shapes of its arguments for `rows` rows of `columns`, and its NumPy form."""
+    """A program, the shapes of its arguments for `rows` rows of `columns`, and its NumPy form.
+
+    `tolerance` is a share of the largest result, where results are sums of products.
+    """
 
     function: Callable[..., Tensor]
     shapes: Callable[[int, int], list[tuple[int, ...]]]
     reference: Callable[..., np.ndarray]
+    dtype: str = "float32"
+    tolerance: float = 0.0
 
     @property
     def name(self) -> str:
@@ -61,11 +71,15 @@ class Workload:
 
     def arguments(self, rows: int, columns: int) -> list[np.ndarray]:
         random = np.random.default_rng(0)
-        return [random.standard_normal(s, np.float32) for s in self.shapes(rows, columns)]
+        shapes = self.shapes(rows, columns)
+        return [random.standard_normal(s, np.float32).astype(self.dtype) for s in shapes]
 
     def is_right(self, result: np.ndarray, arguments: Sequence[np.ndarray]) -> bool:
         wide = [a.astype(np.float64) for a in arguments]
-        return bool(np.allclose(result, self.reference(*wide), rtol=1e-4, atol=1e-5))
+        wanted = self.reference(*wide)
+        if self.tolerance:
+            return bool(np.abs(result - wanted).max() <= self.tolerance * np.abs(wanted).max())
+        return bool(np.allclose(result, wanted, rtol=1e-4, atol=1e-5))
 
 
 def _softmax(x: np.ndarray) -> np.ndarray:
@@ -84,6 +98,12 @@ WORKLOADS = (
     Workload(pointwise, lambda r, c: [(r, c)] * 2, lambda x, y: x / (1 + np.exp(-(x * y + 1)))),
     Workload(softmax, lambda r, c: [(r, c)], _softmax),
     Workload(layer_norm, lambda r, c: [(r, c), (c,), (c,)], _layer_norm),
+)
+
+
+PRODUCTS = tuple(
+    Workload(product, lambda r, c: [(r, c), (c, r)], np.matmul, dtype, tolerance)
+    for dtype, tolerance in (("float32", 1e-4), ("float16", 2e-3))
 )
 
 
@@ -107,14 +127,16 @@ def emulate() -> bool:
     print("No NVIDIA GPU and driver on this machine: nothing is measured.")
     print("The same programs, checked in the PTX emulator:")
     good = True
-    for workload in WORKLOADS:
-        arguments = workload.arguments(8, 1024)
+    for workload in (*WORKLOADS, *PRODUCTS):
+        sizes = (8, 1024) if workload in WORKLOADS else (100, 200)
+        arguments = workload.arguments(*sizes)
         began = time.perf_counter()
         compiled = ts.compile(workload.function, target=f"ptx-emulate:{ARCH}", fallback="error")
         right = workload.is_right(compiled(*arguments), arguments)
         taken = time.perf_counter() - began
         words = "right" if right else "WRONG"
-        print(f"  {workload.name:<12}{words:<8}{taken:6.2f} s   {ptxas_words(compiled.ir('ptx'))}")
+        title = f"{workload.name} {workload.dtype}"
+        print(f"  {title:<20}{words:<8}{taken:6.2f} s   {ptxas_words(compiled.ir('ptx'))}")
         good = good and right
     return good
 
@@ -176,6 +198,7 @@ def torch_seconds(workload: Workload, arguments: Sequence[np.ndarray]) -> dict[s
         "pointwise": lambda x, y: torch.sigmoid(x * y + 1) * x,
         "softmax": lambda x: torch.softmax(x, 1),
         "layer_norm": lambda x, w, b: functional.layer_norm(x, [x.size(1)], w, b),
+        "product": torch.matmul,
     }
     program, wait = programs[workload.name], torch.cuda.synchronize
     on_device = [torch.from_numpy(a).cuda() for a in arguments]
@@ -211,6 +234,25 @@ def measure(quick: bool) -> bool:
     return good
 
 
+def measure_products(quick: bool) -> bool:
+    """Print the table of products; whether all results are right."""
+    device = driver.Device()
+    good = True
+    for size in (1024,) if quick else (1024, 4096, 8192):
+        for workload in PRODUCTS:
+            arguments = workload.arguments(size, size)
+            taken = own_seconds(workload, arguments, f"cuda:{device.architecture}")
+            title = f"  {size} x {size} {workload.dtype}"
+            if taken is None:
+                print(f"{title} WRONG RESULT")
+                good = False
+                continue
+            every = {"tensorscript": taken} | torch_seconds(workload, arguments)
+            cells = [f"{name} {2 * size**3 / t / 1e12:.1f} TFLOP/s" for name, t in every.items()]
+            print(f"{title} " + "; ".join(cells), flush=True)
+    return good
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller data")
@@ -219,6 +261,7 @@ def main() -> int:
         return 0 if emulate() else 1
     passed = run_tests()
     right = measure(options.quick)
+    right &= measure_products(options.quick)
     return 0 if passed and right else 1
 
 

@@ -154,7 +154,7 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     target = targets.parse(options.target, options.cpu)
     apply_schedules(module, dict(options.schedules))
     if target.is_ptx:
-        late_gpu.schedule_gpu(module)
+        late_gpu.schedule_gpu(module, target.exact_tiles if options.strict else target.tiles)
     else:
         schedule_cpu(module, cpu_parameters(target, options))
     return module

@@ -46,7 +46,7 @@ def divide(site: Site, op: str, a: str, b: str, divisor: int | None, unsigned: b
 
 
 def divide_halves(site: Site, op: str, a: str, divisor: int) -> str:
-    """Division of vectors of indices, not negative and below 2^31, by a number."""
+    """Division of indices, not negative and below 2^31, by a number: in 32 bits."""
     code, lanes = site.code, site.lanes
     half = Site(code, int32, lanes)
     narrow = convert(code, site.dtype, int32, lanes, a)

@@ -238,14 +238,16 @@ def _emit_division(context: Context, e: Expr) -> Value:
         safe = context.mask if site.lanes > 1 else site.test("ne", b, site.literal(0))
         b = site.choose(safe, b, site.literal(1))
     unsigned = all(nonneg(x, context.scope) for x in e.args)
-    if unsigned and divisor is not None and site.lanes > 1 and _fits_half(context, e.args[0]):
+    narrow = unsigned and divisor is not None and (site.lanes > 1 or context.gpu)
+    if narrow and divisor is not None and _fits_half(context, e.args[0]):
         return Value(divide_halves(site, e.op, a, divisor), site.lanes)
     made = divide(site, e.op, a, b, divisor, unsigned)
     return Value(round_result(context.code, e.dtype, site.lanes, made), site.lanes)
 
 
 def _fits_half(context: Context, e: Expr) -> bool:
-    """Whether an index is known to fit into 32 bits, of which vectors are divided sooner."""
+    """Whether an index is known to fit into 32 bits, of which vectors are divided sooner, and on
+    GPUs single numbers too."""
     most = upper(e, context.scope) if e.dtype is int64 else None
     return most is not None and most < 2**31
 

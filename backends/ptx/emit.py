@@ -1,14 +1,16 @@
 """te kernels to LLVM IR text for NVPTX: one `ptx_kernel` per te.func with GPU loops.
 
 A loop of kind bx .. tz becomes the index of the block or thread; the launch gets the extents as
-grid and block, and a loop shorter than its launch dimension is guarded. A te.sync must not stand
-inside a guarded loop. `shared` buffers are globals of address space 3; `reg` and `stack` buffers
-belong to one thread. Vector loops become vector loads and stores where alignment is certain, else
-their lanes are unrolled. Expressions are those of the CPU emitter, with one-lane math functions.
+grid and block, and a loop shorter than its launch dimension is guarded. Neither a te.sync nor a
+te.across may stand inside a guarded loop. `shared` buffers are globals of address space 3; `reg`
+and `stack` buffers belong to one thread. Vector loops become vector loads and stores where
+alignment is certain, else their lanes are unrolled. Expressions are those of the CPU emitter, with
+one-lane math functions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
@@ -39,16 +41,21 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import Buffer, Parameter
 from tensorscript.dialects.te.expr import Expr, binary, const
 from tensorscript.dialects.te.ops import (
+    AcrossOp,
     AllocOp,
     AssertOp,
     CallOp,
     ForOp,
     FuncOp,
+    MatricesOp,
+    MultiplyOp,
     SyncOp,
     constants,
     functions,
 )
 
+from .emit_across import emit_across
+from .emit_matrices import emit_matrices, emit_multiply
 from .emit_vector import can_be_vector
 
 STAGE = "ptx"
@@ -56,6 +63,8 @@ AXES = ("bx", "by", "bz", "tx", "ty", "tz")
 ALIGN = 16
 """Bytes that every buffer of a kernel must be aligned to (device allocations are, by 256)."""
 GLOBAL, SHARED = 1, 3
+FITTING_THREADS = 256
+"""Of a block, whose registers fit if each has 255, which are all that there are."""
 
 
 @dataclass(frozen=True)
@@ -130,13 +139,21 @@ def _emit_kernel(
     heads = [_bind_parameter(context, p, sizes_of(list(function.buffers))) for p in function.params]
     context.block(list(function.block.ops))
     code.end("ret void")
-    text.functions.append(
-        code.render(f"define ptx_kernel void @{name}({', '.join(heads)}) nounwind")
-    )
     one = const(1)
     grid = (extents.get("bx", one), extents.get("by", one), extents.get("bz", one))
     block = (extents.get("tx", one), extents.get("ty", one), extents.get("tz", one))
+    head = f"define ptx_kernel void @{name}({', '.join(heads)}) nounwind"
+    text.functions.append(code.render(head + _most_threads(block)))
     return KernelLaunch(name, function.params, grid, block)
+
+
+def _most_threads(block: tuple[Expr, ...]) -> str:
+    """The attribute by which ptxas leaves registers for all threads of a block. So many fit anyhow,
+    and ptxas spills some to make room for more blocks of fewer."""
+    sizes = [int(str(size.value)) for size in block if size.is_const]
+    if len(sizes) < len(block) or math.prod(sizes) <= FITTING_THREADS:
+        return ""
+    return f' "nvvm.maxntid"="{",".join(map(str, sizes))}"'
 
 
 def _bind_parameter(context: Context, parameter: Parameter, sizes: set[str]) -> str:
@@ -179,7 +196,8 @@ def _emit_bound(context: Context, op: ForOp) -> None:
 
 
 def _guarded(context: Context, op: ForOp, number: str) -> None:
-    if any(isinstance(inner, SyncOp) for inner in op.walk()):
+    together = SyncOp | AcrossOp | MatricesOp | MultiplyOp
+    if any(isinstance(inner, together) for inner in op.walk()):
         raise context.refuse(f"a barrier inside a guarded loop: {op.head()}")
     code = context.code
     count = evaluate_scalar(context, op.extent, f"the extent of {op.var}")
@@ -193,7 +211,7 @@ def _guarded(context: Context, op: ForOp, number: str) -> None:
 
 def _emit_vector_loop(context: Context, op: ForOp) -> None:
     width = int(str(context.resolve(op.extent).value))
-    if width in (2, 4) and context.vector is None:
+    if width in (2, 4, 8) and context.vector is None:
         name = f"{op.var}$lane"
         if can_be_vector(context, op, Lane(name, width, {name})):
             emit_vector(context, op)
@@ -263,6 +281,9 @@ _STATEMENTS: dict[type[Operation], Row] = {
     ForOp: _emit_for,
     AllocOp: _emit_alloc,
     SyncOp: _emit_sync,
+    AcrossOp: emit_across,
+    MatricesOp: emit_matrices,
+    MultiplyOp: emit_multiply,
     AssertOp: _emit_assert,
     CallOp: _emit_call,
 }

@@ -6,14 +6,17 @@ from tensorscript.backends.llvm.emit_context import Context
 from tensorscript.backends.llvm.emit_scope import Lane, affine, flat_index, multiple
 from tensorscript.base.dtypes import bool_
 from tensorscript.dialects.te.expr import Expr, add, var
-from tensorscript.dialects.te.ops import ForOp, StoreOp
+from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import substitute, walk
 
+_BYTES = 16
+"""The most that a thread loads or stores at once."""
 _TRAPS = ("floordiv", "mod", "truncdiv", "truncmod")
 
 
 def can_be_vector(context: Context, op: ForOp, lane: Lane) -> bool:
-    """True if the body is stores alone, and every access is uniform or an aligned vector.
+    """True if the body is stores and updates alone, and every access is uniform or an aligned
+    vector, of what is written an aligned vector.
 
     A `select` is welcome only if both sides hold no load and no division: a GPU thread has no
     masked loads.
@@ -21,12 +24,14 @@ def can_be_vector(context: Context, op: ForOp, lane: Lane) -> bool:
     start = context.resolve(op.start)
     replaced = {**context.scope.replaced, op.var: add(start, var(lane.name))}
     return all(
-        isinstance(statement, StoreOp) and _is_plain(context, statement, lane, replaced)
+        isinstance(statement, StoreOp | UpdateOp) and _is_plain(context, statement, lane, replaced)
         for statement in op.block.ops
     )
 
 
-def _is_plain(context: Context, op: StoreOp, lane: Lane, replaced: dict[str, Expr]) -> bool:
+def _is_plain(
+    context: Context, op: StoreOp | UpdateOp, lane: Lane, replaced: dict[str, Expr]
+) -> bool:
     value = substitute(op.value, replaced)
     indices = tuple(substitute(i, replaced) for i in op.indices)
     if not _is_aligned(context, op.buffer, indices, lane, replaced, store=True):
@@ -54,7 +59,8 @@ def _is_aligned(
     store: bool,
 ) -> bool:
     place = context.place(buffer)
-    if place.buffer.dtype.itemsize == 1:
+    size = place.buffer.dtype.itemsize
+    if size == 1 or (lane.width == 8 and size * lane.width > _BYTES):
         return False
     index = substitute(flat_index(place.buffer, indices, context.is_flat), replaced)
     found = affine(index, lane, context.scope)

@@ -13,6 +13,7 @@ from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.base.records import dataclass
 
 from .driver import Device
+from .emit import ALIGN
 from .emulate import Emulator
 from .host import Sizes
 from .scalars import Number
@@ -113,9 +114,13 @@ class DriverLauncher:
 
     def upload(self, array: np.ndarray) -> Pointer:
         array = np.ascontiguousarray(array)
-        if (block := block_of(array)) is not None and block.ordinal == self.device.ordinal:
+        here = (block := block_of(array)) is not None and block.ordinal == self.device.ordinal
+        if here and array.ctypes.data % ALIGN == 0:
             return Pointer(array.ctypes.data, array.nbytes, lent=True)
         pointer = self._room(array.nbytes)
+        if here:  # a view that begins where no vector does
+            self.device.copy(pointer.address, array.ctypes.data, array.nbytes)
+            return pointer
         self.device.copy_in(pointer.address, array)
         return pointer
 

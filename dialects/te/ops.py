@@ -17,7 +17,7 @@ stmt ::= te.alloc stack t: f32[16]                        visible to the end of 
        | te.call @callee(x, y, 3 + n)    buffers by name, scalars by expression, in order
        | te.assert condition, message 'text'   where it is false the function ends with a status
        | te.prefetch x.f32[i]                             its line is read soon
-       | te.sync shared
+       | te.sync shared       | te.across, te.matrices, te.multiply: threads of a warp, see warps.py
        | te.invoke h: i64 = @list_new(8, 0)                the run-time support, see lists.py
        | te.bind b: i64[n] = h      the data of a list as a buffer, until the list changes
        | te.give out0 = b           a `grown` result: a copy of b that the caller will free
@@ -72,6 +72,7 @@ from .structure import (
     functions,
     statements,
 )
+from .warps import AcrossOp, MatricesOp, MultiplyOp
 
 __all__ = [
     "COMBINERS",
@@ -79,6 +80,7 @@ __all__ = [
     "LOOP_KINDS",
     "ROLES",
     "TE",
+    "AcrossOp",
     "AllocOp",
     "AssertOp",
     "AssignOp",
@@ -88,6 +90,8 @@ __all__ = [
     "FuncOp",
     "IfOp",
     "LetOp",
+    "MatricesOp",
+    "MultiplyOp",
     "PrefetchOp",
     "ScanOp",
     "StoreOp",
@@ -104,7 +108,8 @@ TE = Dialect(
     "te",
     [
         FuncOp, ConstantOp, AllocOp, ForOp, WhileOp, IfOp, LetOp, VarOp, AssignOp, StoreOp,
-        UpdateOp, ScanOp, CallOp, AssertOp, PrefetchOp, SyncOp, InvokeOp, BindOp, GiveOp,
+        UpdateOp, ScanOp, CallOp, AssertOp, PrefetchOp, SyncOp, AcrossOp, MatricesOp,
+        MultiplyOp, InvokeOp, BindOp, GiveOp,
     ],
     [ExprAttr, ExprsAttr, ParametersAttr, BufferAttr, DataAttr],
 )  # fmt: skip

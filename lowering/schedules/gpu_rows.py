@@ -1,70 +1,38 @@
-"""One GPU block for each iteration of a kernel's outer loops: the row schedule.
+"""Rows of a kernel's outer loops on a GPU, each by some threads: a block, a warp or a part of one.
 
 ```
 for i in 0 .. R {                        for bx in 0 .. R bx { for tx in 0 .. 256 tx {
   t[] = 0                                  own[] = 0                            (register)
   for r in 0 .. C reduce {                 for r_o in 0 .. C / 256 {
     t[] add= x[i, r] }              -->      own[] add= x[bx, r_o * 256 + tx] }
-  for j in 0 .. C {                        part[tx] = own[]                     (shared memory)
-    y[i, j] = x[i, j] / t[] }              tree of part, with te.sync
-}                                          for j_o .. { y[bx, j_o * 256 + tx] = .. / part[0] } } }
+  for j in 0 .. C {                        te.across own add= 32                (shuffles)
+    y[i, j] = x[i, j] / t[] }              if tx % 32 == 0 { part[tx / 32] = own[] };  te.sync
+}                                          own[] = part[tx % 8];  te.across own add= 8
+                                           for j_o .. { y[bx, j_o * 256 + tx] = .. / own[] } } }
 ```
 Each stage deals its elements to the threads in turn, and a barrier stands between stages, so a
 stage may read whatever an earlier one wrote. Rows that stages hand over live in shared memory; rows
-too long for it are not stored but computed again where they are read.
+too long for it are not stored but computed again where they are read. The threads of a row that a
+warp has (`gpu_row_threads.py`) need neither `part` nor barriers of the block; where the last block
+has fewer rows, its other threads take part in shuffles and barriers, and touch no memory.
 """
 
 from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, var
-from tensorscript.dialects.te.ops import (
-    AllocOp,
-    ForOp,
-    FuncOp,
-    IfOp,
-    StoreOp,
-    SyncOp,
-    UpdateOp,
-)
-from tensorscript.dialects.te.rewriting import loads, replace_loads, substitute
-from tensorscript.dialects.tg.ops import identity
+from tensorscript.dialects.te.expr import Expr, const, mul
+from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp, SyncOp, UpdateOp
+from tensorscript.dialects.te.rewriting import loads
 
 from ..te.affine import known
-from ..te.rebuild import copy_all, copy_statement, substituting
 from .contraction_shape import Axis
+from .gpu_row_threads import ColumnThreads, RowThreads, choices
+from .gpu_row_writer import RowWriter, ceil_div, perfect_nest
 
-THREADS = 256
 SHARED_LIMIT = 40 * 1024
 """Bytes of rows a block may keep in shared memory (48 KiB, less what partial sums take)."""
-
-
-def ceil_div(total: Expr, by: int) -> Expr:
-    return binary("floordiv", total + (by - 1), by)
-
-
-def perfect_nest(loop: ForOp) -> tuple[list[ForOp], Block]:
-    """`loop` and the loops of its kind (reduction or not) directly inside, and the inner block."""
-    loops = [loop]
-    while True:
-        only = list(loops[-1].block.ops)
-        if len(only) != 1 or not isinstance(inner := only[0], ForOp):
-            return loops, loops[-1].block
-        if inner.is_reduction != loop.is_reduction:
-            return loops, loops[-1].block
-        loops.append(inner)
-
-
-def private(op: Operation) -> Operation:
-    """What one thread allocates lives in its registers, or in its stack if it is an array."""
-    for inner in op.walk():
-        if isinstance(inner, AllocOp):
-            scope = "reg" if not inner.buffer.shape else "stack"
-            inner.properties["scope"] = AllocOp(inner.buffer, scope).scope
-    return op
 
 
 def elements(buffer: Buffer) -> int | None:
@@ -75,133 +43,18 @@ def elements(buffer: Buffer) -> int | None:
     return known(total)
 
 
-class _BlockWriter:
-    """Writes the body of one block; `inlined` are the rows that are computed where read."""
-
-    def __init__(self, block: Block, inlined: dict[str, StoreOp]) -> None:
-        self.accumulators = {
-            op.buffer for op in block.walk() if isinstance(op, UpdateOp) and not op.indices
-        }
-        self.inlined = inlined
-        self.parts: dict[str, str] = {}
-        self.part_dtypes: dict[str, DType] = {}
-        self.registers: set[str] = set()
-        self.out: list[Operation] = []
-        self.allocs: list[Operation] = []
-
-    def value(self, e: Expr) -> Expr:
-        """A result of a reduction is element 0 of its partial sums; inlined rows are computed."""
-
-        def visit(n: Expr) -> Expr | None:
-            name = str(n.value)
-            if name in self.parts:
-                return load(self.parts[name], [const(0)], n.dtype)
-            if (made := self.inlined.get(name)) is not None:
-                names = [str(i.value) for i in made.indices]
-                return self.value(substitute(made.value, dict(zip(names, n.args, strict=True))))
-            return None
-
-        return replace_loads(e, visit)
-
-    def barrier(self) -> None:
-        self.out.append(SyncOp("shared"))
-
-    def statement(self, op: Operation) -> None:
-        match op:
-            case AllocOp():
-                self.alloc(op)
-            case StoreOp() if op.buffer in self.parts:
-                pass  # the identity: every thread starts its own partial sum with it
-            case ForOp() if op.is_reduction:
-                self.reduction(op)
-            case ForOp():
-                self.map(op)
-            case StoreOp() if op.buffer in self.registers:
-                self.out.append(copy_statement(op, self.value))  # a register: every thread its own
-            case StoreOp():
-                made = copy_statement(op, self.value)
-                self.out.append(IfOp(binary("eq", var("tx"), 0), [made]))
-                self.barrier()
-
-    def alloc(self, op: AllocOp) -> None:
-        buffer = op.buffer
-        if buffer.name in self.inlined:
-            return
-        if buffer.shape:
-            self.allocs.append(AllocOp(buffer, "shared"))
-        elif buffer.name in self.accumulators:
-            part = self.parts[buffer.name] = f"{buffer.name}_part"
-            self.part_dtypes[part] = buffer.dtype
-            shared = Buffer(part, buffer.dtype, (const(THREADS),))
-            self.allocs.append(AllocOp(shared, "shared"))
-        else:
-            self.registers.add(buffer.name)
-            self.allocs.append(AllocOp(buffer, "reg"))
-
-    def dealt(self, loops: list[ForOp], body: list[Operation]) -> Operation:
-        """`body` for the elements of this thread: element k goes to thread k mod THREADS."""
-        axis = Axis([f.var for f in loops], [f.extent for f in loops])
-        step = f"{loops[-1].var}_o"
-        element = var(step) * THREADS + var("tx")
-        made = copy_all(body, substituting(axis.unflatten(element)))
-        size = known(axis.size)
-        if size is None or size % THREADS:
-            made = [IfOp(element < axis.size, made)]
-        return ForOp(step, ceil_div(axis.size, THREADS), made)
-
-    def map(self, loop: ForOp) -> None:
-        loops, block = perfect_nest(loop)
-        body = [
-            private(copy_statement(op, self.value))
-            for op in block.ops
-            if not (isinstance(op, StoreOp) and op.buffer in self.inlined)
-        ]
-        if body:
-            self.out.append(self.dealt(loops, body))
-            self.barrier()
-
-    def reduction(self, loop: ForOp) -> None:
-        loops, block = perfect_nest(loop)
-        body: list[Operation] = []
-        finish: list[Operation] = []
-        updates: list[tuple[str, UpdateOp]] = []
-        for op in block.ops:
-            made = copy_statement(op, self.value)
-            if not isinstance(made, UpdateOp):
-                body.append(made)
-                continue
-            part = self.parts[made.buffer]
-            dtype = self.part_dtypes[part]
-            own = f"{part}_own"
-            self.allocs.append(AllocOp(Buffer(own, dtype, ()), "reg"))
-            self.out.append(StoreOp(own, (), identity(made.combiner, dtype)))
-            body.append(UpdateOp(own, (), made.combiner, made.value))
-            finish.append(StoreOp(part, [var("tx")], load(own, (), dtype)))
-            updates.append((part, made))
-        self.out += [self.dealt(loops, body), *finish]
-        self.tree(updates)
-        self.barrier()
-
-    def tree(self, updates: list[tuple[str, UpdateOp]]) -> None:
-        """Halve the partial sums until one is left."""
-        width = THREADS // 2
-        while width:
-            steps: list[Operation] = []
-            for part, op in updates:
-                other = load(part, [var("tx") + width], self.part_dtypes[part])
-                steps.append(UpdateOp(part, [var("tx")], op.combiner, other))
-            self.barrier()
-            self.out.append(IfOp(var("tx") < width, steps))
-            width //= 2
-
-
 def _is_row_code(block: Block) -> bool:
-    """Allocations, stores, map nests, and reductions to scalars."""
+    """Allocations, stores, map nests, and reductions to scalars, each of them by one nest."""
+    reduced: set[str] = set()
     for op in block.ops:
         if isinstance(op, ForOp) and op.is_reduction:
             inside = list(perfect_nest(op)[1].ops)
             if not all(isinstance(i, UpdateOp) and not i.indices for i in inside):
                 return False
+            results = [i.buffer for i in inside if isinstance(i, UpdateOp)]
+            if len({*results, *reduced}) < len(results) + len(reduced):
+                return False
+            reduced.update(results)
         elif not isinstance(op, AllocOp | StoreOp | ForOp):
             return False
     return True
@@ -237,11 +90,11 @@ def _definitions(block: Block) -> dict[str, StoreOp]:
     return found
 
 
-def _too_long(block: Block) -> dict[str, StoreOp] | None:
-    """The rows that shared memory has no room for, by how they are computed; None if one of them
-    cannot be computed again."""
+def _too_long(block: Block, together: int = 1) -> dict[str, StoreOp] | None:
+    """The rows that shared memory has no room for, by how they are computed, where so many of each
+    are there at once; None if one of them cannot be computed again."""
     definitions = _definitions(block)
-    room, inlined = SHARED_LIMIT, dict[str, StoreOp]()
+    room, inlined = SHARED_LIMIT // together, dict[str, StoreOp]()
     for buffer in _rows(block):
         count = elements(buffer)
         size = None if count is None else count * buffer.dtype.itemsize
@@ -260,15 +113,63 @@ def _too_long(block: Block) -> dict[str, StoreOp] | None:
     return inlined
 
 
-def row_schedule(func: FuncOp, loops: list[ForOp], block: Block) -> list[Operation] | None:
-    """The statements of the kernel with one block per iteration of `loops`; None if its code has
+def _longest(block: Block) -> int | None:
+    """Elements of the longest nest of a row, None if that is not known."""
+    sizes = [
+        known(Axis([f.var for f in loops], [f.extent for f in loops]).size)
+        for op in block.ops
+        if isinstance(op, ForOp)
+        for loops in [perfect_nest(op)[0]]
+    ]
+    found = [size for size in sizes if size is not None]
+    return max(found) if sizes and len(found) == len(sizes) else None
+
+
+def _threads_for(block: Block, rows: Expr) -> tuple[RowThreads, dict[str, StoreOp]] | None:
+    """Who computes a row, and the rows that are computed again for want of shared memory; None if
+    one of them cannot be. No row is, where fewer at once find room."""
+    for by in choices(_longest(block), rows):
+        inlined = _too_long(block, by.rows)
+        if inlined is not None and (not inlined or by.is_block):
+            return by, inlined
+    return None
+
+
+def row_schedule(
+    loops: list[ForOp], block: Block, buffers: dict[str, Buffer]
+) -> list[Operation] | None:
+    """The statements of a kernel with threads for each iteration of `loops`; None if its code has
     another form or needs more shared memory than there is."""
-    if not _is_row_code(block) or (inlined := _too_long(block)) is None:
+    size = Axis([f.var for f in loops], [f.extent for f in loops]).size
+    if not _is_row_code(block) or (found := _threads_for(block, size)) is None:
         return None
-    writer = _BlockWriter(block, inlined)
+    return _written(loops, block, buffers, *found)
+
+
+def column_schedule(
+    loops: list[ForOp], block: Block, buffers: dict[str, Buffer]
+) -> list[Operation] | None:
+    """The same where neighbouring iterations of `loops` lie side by side in memory."""
+    by = ColumnThreads()
+    if not _is_row_code(block) or _too_long(block, by.rows) != {}:
+        return None
+    return _written(loops, block, buffers, by, {})
+
+
+def _written(
+    loops: list[ForOp],
+    block: Block,
+    buffers: dict[str, Buffer],
+    by: RowThreads,
+    inlined: dict[str, StoreOp],
+) -> list[Operation]:
+    axis = Axis([f.var for f in loops], [f.extent for f in loops])
+    writer = RowWriter(block, buffers, inlined, by, by.outside(axis.size))
     for op in block.ops:
         writer.statement(op)
-    axis = Axis([f.var for f in loops], [f.extent for f in loops])
-    rewrite = substituting(axis.unflatten(var("bx")) if loops else {})
-    body = copy_all([*writer.allocs, *writer.out], rewrite)
-    return [ForOp("bx", axis.size, [ForOp("tx", THREADS, body, "tx")], "bx")]
+    if writer.out and isinstance(writer.out[-1], SyncOp):
+        writer.out.pop()  # nobody waits for what comes last
+    places = axis.unflatten(by.row())
+    names: list[Operation] = [LetOp(name, place) for name, place in places.items()]
+    body = [*names, *writer.allocs, *writer.out]
+    return [ForOp("bx", ceil_div(axis.size, by.rows), [ForOp("tx", by.threads, body, "tx")], "bx")]

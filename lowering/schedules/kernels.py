@@ -32,6 +32,11 @@ from .convolution import (
     unfit_for_rows,
 )
 from .convolution_nest import ConvolutionBlocking
+from .gpu_product import tiled_product
+from .gpu_staged_product import product_on_gpu
+from .gpu_tensor_product import tensor_product, tensor_product_of
+from .gpu_tensor_tile import TensorTile, tensor_misfit
+from .gpu_tile import BlockTile, tile_misfit, tile_unfit
 from .order import sorted_lines
 from .order_line import ranking_of
 from .plane_filter import filtered_planes, plane_filter
@@ -206,6 +211,21 @@ KERNELS = {
         tuple(f.name for f in fields(Tile)),
         lambda rows, columns, lanes: _blocking_misfit(rows, columns, lanes, 1, 1),
         unfit_for_rows,
+    ),
+    "product on a GPU": Kernel(
+        product_on_gpu,
+        tiled_product,
+        "one product of matrices",
+        tuple(f.name for f in fields(BlockTile)),
+        tile_misfit,
+        tile_unfit,
+    ),
+    "product on tensor cores": Kernel(
+        tensor_product_of,
+        tensor_product,
+        "one product of matrices of float16 or bfloat16",
+        tuple(f.name for f in fields(TensorTile)),
+        tensor_misfit,
     ),
     "channel filter": Kernel(
         channel_filter, filtered_channels, "a convolution by channel whose channels lie last"

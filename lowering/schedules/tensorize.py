@@ -9,6 +9,8 @@
 | product in parts | a product whose columns are read by parts | tiles, and what reads them |
 | pairs, quads | the same of narrow numbers | the same, two or four steps of the depth at once |
 | tiles of pairs, of quads | the same | the same, tiles of 16 by 16 on a matrix unit |
+| product on a GPU | a product, perhaps in batches | tiles in shared memory and registers |
+| product on tensor cores | the same of halves | the same, each warp's by a matrix unit |
 | convolution | a product with an image read by windows | a tile of channels by pixels |
 | turned convolution | the same | a tile of pixels by channels |
 | packed, packed turned | the same | the same, the weights packed before everything |
@@ -23,10 +25,11 @@ most steps of the depth and panels of rows in a block; of dots the rows, columns
 tile; of products in parts the rows, columns, parts and lanes of a tile and the most steps of the
 depth; of attention the rows, columns and lanes of the tile, and the queries and keys of a block; of
 convolutions the rows, columns and lanes of the tile, the steps of the depth, the output rows of a
-task, and whether a task is of one panel of channels; of those by plane the tile's alone; of the
-others the vectors' width in bytes.
+task, and whether a task is of one panel of channels; of those by plane the tile's alone; of
+products on a GPU the rows, columns and depth of a block's tile and the rows and columns of a
+thread, or of a warp; of the others the vectors' width in bytes.
 What reads rows is left as loops, for other steps. The nest is all that its function does.
-`kernels.py` has a row for each kernel; `contraction.py`,
+`kernels.py` has a row for each kernel; `contraction.py`, `gpu_staged_product.py`,
 `convolution.py`, `channel_filter.py`, `plane_filter.py`, `attention.py` and `order.py` document
 what is written.
 """

@@ -16,11 +16,14 @@ from tensorscript.base.records import dataclass
 from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, add, const, mul, sub, var
 from tensorscript.dialects.te.ops import (
+    AcrossOp,
     AllocOp,
     AssignOp,
     CallOp,
     ForOp,
     LetOp,
+    MatricesOp,
+    MultiplyOp,
     ScanOp,
     StoreOp,
     UpdateOp,
@@ -77,6 +80,13 @@ def _collect(nest: Nest, op: Operation, loops: tuple[ForOp, ...]) -> Iterator[Ac
     if isinstance(op, (StoreOp, UpdateOp)):
         mode = op.combiner if isinstance(op, UpdateOp) else WRITE
         yield Access(op.buffer, op.indices, mode, op, loops)
+    elif isinstance(op, AcrossOp):
+        for mode in (READ, WRITE):
+            yield Access(op.buffer, (), mode, op, loops)
+    elif isinstance(op, MatricesOp):
+        yield Access(str(op.target.value), None, WRITE, op, loops)
+    elif isinstance(op, MultiplyOp):
+        yield Access(str(op.sums.value), None, WRITE, op, loops)
     elif isinstance(op, (AssignOp, VarOp)):
         yield Access(op.var, (), WRITE, op, loops)
     elif isinstance(op, ScanOp):

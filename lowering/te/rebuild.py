@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import (
+    AcrossOp,
     AllocOp,
     AssertOp,
     AssignOp,
@@ -16,6 +17,8 @@ from tensorscript.dialects.te.ops import (
     ForOp,
     IfOp,
     LetOp,
+    MatricesOp,
+    MultiplyOp,
     PrefetchOp,
     ScanOp,
     StoreOp,
@@ -60,6 +63,12 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
             return PrefetchOp(f(op.place), op.level)
         case SyncOp():
             return SyncOp(op.scope.data)
+        case AcrossOp():
+            return AcrossOp(op.buffer, op.combiner, op.lanes)
+        case MatricesOp():
+            return MatricesOp(f(op.target), f(op.place), op.across)
+        case MultiplyOp():
+            return MultiplyOp(f(op.sums), f(op.x), f(op.y), op.dtype)
         case CallOp():
             return CallOp(op.callee, [f(a) for a in op.arguments])
         case ForOp():

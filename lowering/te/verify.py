@@ -15,6 +15,7 @@ from tensorscript.base.dtypes import DType, float32, float64
 from tensorscript.dialects.te.buffers import Buffer, Scalar
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import (
+    AcrossOp,
     AllocOp,
     AssignOp,
     CallOp,
@@ -85,6 +86,8 @@ class _Verifier:
                 self.scalars.add(op.var)
             case AssignOp() if op.var not in self.scalars:
                 self._fail(op, f"{op.var} is not defined")
+            case AcrossOp():
+                self._access(op, op.buffer, 0)
             case StoreOp() | UpdateOp():
                 self._access(op, op.buffer, len(op.indices))
                 if not _fits(op, self.buffers[op.buffer].dtype):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorscript.backends.ptx.emit import ALIGN
 from tensorscript.backends.ptx.emulate import Emulator
 from tensorscript.base.accelerator import ACCELERATOR
 from tensorscript.base.cuda_driver import Properties, Sizes
@@ -102,8 +103,10 @@ class HostDriver:
     def _value(self, parameter: Any, raw: bytes) -> Any:
         """An argument as the emulator takes it: the memory behind an address, or a number."""
         if len(raw) == _POINTER_BYTES and not parameter.array:
-            room = self._at(struct.unpack("<Q", raw)[0])
+            address = struct.unpack("<Q", raw)[0]
+            room = self._at(address)
             if room is not None:
+                assert address % ALIGN == 0, "a GPU would load vectors of it from odd addresses"
                 return room
         if parameter.array:
             return raw

@@ -7,54 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gpu_agreement import ARCH, agree, flat, normal, tolerance
 
 import tensorscript as torch
 import tensorscript.nn.functional as F
 from tensorscript import Tensor
 from tensorscript.backends.ptx import driver
-from tensorscript.backends.ptx.ptxas import check_with_ptxas, find_ptxas
+from tensorscript.backends.ptx.ptxas import find_ptxas
 from tensorscript.base.errors import ScriptError, UserError
 from tensorscript.compiler.gpu import GPULoaded, GPUModule
-
-ARCH = "sm_80"
-
-
-def normal(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
-
-
-def accepted(ptx: str) -> None:
-    """ptxas takes the text, where there is a ptxas (`test_ptxas_is_here` says so if not)."""
-    if find_ptxas() and ".entry" in ptx:
-        report = check_with_ptxas(ptx, ARCH)
-        assert report.accepted, "\n".join(report.errors)
-
-
-def tolerance(expected: np.ndarray, terms: int) -> float:
-    """Absolute error that `terms` float32 operations per element may leave."""
-    scale = float(np.max(np.abs(expected), initial=1.0))
-    return terms * float(np.finfo(np.float32).eps) * scale
-
-
-def agree(function: Callable[..., Any], *arguments: Any, terms: int = 64) -> Any:
-    """The compiled-for-GPU function in the emulator equals the function compiled for the CPU."""
-    native = torch.compile(function, fallback="error", cache=False)
-    emulated = torch.compile(function, target=f"ptx-emulate:{ARCH}", fallback="error")
-    expected, got = native(*arguments), emulated(*arguments)
-    accepted(emulated.ir("ptx"))
-    pairs = zip(_flat(expected), _flat(got), strict=True)
-    for wanted, own in pairs:
-        a, b = np.asarray(wanted), np.asarray(own)
-        assert a.dtype == b.dtype and a.shape == b.shape
-        if a.dtype.kind in "fc":
-            np.testing.assert_allclose(b, a, rtol=0, atol=tolerance(a, terms))
-        else:
-            np.testing.assert_array_equal(b, a)
-    return emulated
-
-
-def _flat(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, tuple | list) else [value]
 
 
 def test_ptxas_is_here() -> None:
@@ -308,7 +269,7 @@ def test_every_stage_has_a_text() -> None:
     emulated = torch.compile(softmax, [normal(4, 64)], target=f"cuda:{ARCH}", fallback="error")
     assert "ptx_kernel" in emulated.ir("ll")
     assert f".target {ARCH}" in emulated.ir("ptx")
-    assert "te.sync shared" in emulated.ir("scheduled")
+    assert "te.across" in emulated.ir("scheduled")
 
 
 @pytest.mark.skipif(driver.available(), reason="there is a GPU")
@@ -325,5 +286,5 @@ def test_on_the_gpu(function: Callable[..., Any]) -> None:
     x = normal(300, 1000)
     expected = torch.compile(function, fallback="error")(x)
     got = torch.compile(function, target="cuda", fallback="error")(x)
-    for wanted, own in zip(_flat(expected), _flat(got), strict=True):
+    for wanted, own in zip(flat(expected), flat(got), strict=True):
         np.testing.assert_allclose(own, wanted, atol=tolerance(wanted, 4096))

@@ -336,6 +336,18 @@ def test_compiled_functions_run_on_the_gpu(gpu: HostDriver) -> None:
             compiled(x.cuda(1), y.cuda(0))
 
 
+def test_views_that_begin_anywhere_are_copied_for_vectors(gpu: HostDriver) -> None:
+    def scaled(x: ts.Tensor) -> ts.Tensor:
+        return x * 2 + 1
+
+    x = ts.arange(68.0)
+    compiled = ts.compile(scaled, fallback="error")
+    for start in (0, 1, 4):
+        view = x.cuda()[start : start + 64]
+        assert compiled(view).cpu().tolist() == scaled(x[start : start + 64]).tolist()
+    assert gpu.started
+
+
 def test_compiled_code_for_both_devices_side_by_side(gpu: HostDriver) -> None:
     compiled = ts.compile(more, fallback="error")
     x, y = ts.randn(3, 5), ts.randn(5)

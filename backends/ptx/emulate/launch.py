@@ -41,6 +41,7 @@ class Emulator:
         uninitialized: look for reads of shared memory that nobody wrote.
         step_limit: segments that one batch of blocks may run before the launch is given up.
         lanes: threads to run at once, at least one block.
+        banks: count conflicts between banks of shared memory.
 
     Attributes:
         statistics: counts of the latest launch.
@@ -54,12 +55,14 @@ class Emulator:
         uninitialized: bool = True,
         step_limit: int = 2_000_000,
         lanes: int = _LANES,
+        banks: bool = False,
     ) -> None:
         self.module = parse_module(text)
         self.races = races
         self.uninitialized = uninitialized
         self.step_limit = step_limit
         self.lanes = lanes
+        self.banks = banks
         self.statistics = Statistics()
         self._regions: dict[str, Region] = {}
         self._places: dict[str, Place] = {}
@@ -119,6 +122,7 @@ class Emulator:
                     spaces,
                     self.statistics,
                     clock,
+                    self.banks,
                 )
                 Scheduler(kernel, machine, self.step_limit).run()
         return self.statistics

@@ -31,7 +31,8 @@ EVERYTHING = slice(None)
 class Statistics:
     """Counts over a launch, by thread unless said.
 
-    `steps` counts scheduled straight-line segments, `barriers` releases of a whole block.
+    `steps` counts scheduled straight-line segments, `barriers` releases of a whole block,
+    `bank_conflicts` the times that a warp goes to shared memory once more (`banks.py`).
     """
 
     instructions: int = 0
@@ -43,6 +44,7 @@ class Statistics:
     global_store_bytes: int = 0
     shared_loads: int = 0
     shared_stores: int = 0
+    bank_conflicts: int = 0
     local_loads: int = 0
     local_stores: int = 0
     atomics: int = 0
@@ -111,7 +113,8 @@ class Machine:
     `select` is what register-only instructions run on: everything when all live lanes are active
     (exited lanes may compute garbage), else the active lanes. `active` is exactly the active lanes,
     for instructions that touch memory or other lanes. `pending` holds asynchronous copies on their
-    way, `committed` how many groups of them each lane has closed.
+    way, `committed` how many groups of them each lane has closed. `banks`: whether conflicts of
+    shared memory are counted.
     """
 
     def __init__(
@@ -125,6 +128,7 @@ class Machine:
         spaces: Spaces,
         statistics: Statistics,
         clock: Clock,
+        banks: bool = False,
     ) -> None:
         self.kernel = kernel
         self.shape = shape
@@ -135,6 +139,7 @@ class Machine:
         self.instructions = instructions
         self.statistics = statistics
         self.clock = clock
+        self.banks = banks
         zeros = {t: np.zeros(self.count, DTYPES[t]) for t in set(register_types)}
         self.registers: list[Array] = [zeros[t] for t in register_types]
         self.carry = np.zeros(self.count, np.bool_)

@@ -12,6 +12,7 @@ from ..access import (
     mark_written,
     reach,
 )
+from ..banks import conflicts
 from ..binder import Binder, elements
 from ..machine import Machine, Step
 from ..syntax import Address, Instruction, Register, Symbol
@@ -91,6 +92,8 @@ def _count(machine: Machine, part: Reach, store: bool, size: int) -> None:
     elif part.space == "shared":
         statistics.shared_stores += lanes * store
         statistics.shared_loads += lanes * (not store)
+        if machine.banks:
+            statistics.bank_conflicts += conflicts(machine, part, size)
     elif part.space == "local":
         statistics.local_stores += lanes * store
         statistics.local_loads += lanes * (not store)

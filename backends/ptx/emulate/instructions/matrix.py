@@ -13,6 +13,7 @@ import numpy as np
 from tensorscript.base.records import dataclass
 
 from ..access import check_race, check_written, reach
+from ..banks import conflicts
 from ..binder import Binder, elements
 from ..errors import BarrierError
 from ..machine import WARP, Machine, Step
@@ -177,9 +178,13 @@ def bind_load_matrix(instruction: Instruction, binder: Binder) -> Step:
         given = np.broadcast_to(address(machine, select), lanes.shape).reshape(warps, WARP)
         rows, givers = given[:, : 8 * count].reshape(-1), lanes.reshape(warps, WARP)
         values = np.zeros((rows.size, 8), bits)
+        matrix_of = np.arange(rows.size) // 8
         for part in reach(machine, "shared", rows, 16, givers[:, : 8 * count].reshape(-1)):
             check_race(machine, part, "read", 16)
             machine.statistics.shared_loads += part.lanes.size
+            if machine.banks:
+                given_by = matrix_of[part.positions]
+                machine.statistics.bank_conflicts += conflicts(machine, part, 16, given_by)
             for column in range(8):
                 index = part.offsets // 2 + column
                 check_written(machine, part, 2, index)
