@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import BY_CODE, bool_, float64, int64, promote_types
+from tensorscript.base.dtypes import bool_, float64, int64, promote_types
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
@@ -326,5 +326,7 @@ COMPOSITE: Rows = {
     "aten::max_unpool3d": _unpooled(3),
     "aten::histc": _histogram,
     "aten::result_type": lambda b, x, y: b.result_type(x, y).code,
-    "aten::promote_types": lambda b, p, q: promote_types(BY_CODE[p], BY_CODE[q]).code,
+    "aten::promote_types": lambda b, p, q: (
+        promote_types(dtype_of(p, bool_), dtype_of(q, bool_)).code
+    ),
 }

@@ -139,6 +139,7 @@ NOT_YET: dict[str, str] = {}
 
 OTHER_GRAPHS = {
     "comprehension_for_union": "the cast behind the loop takes the variable's name",
+    "letters_of_constants": "PyTorch's texts show letters beyond ASCII as other characters",
     "return_from_nested": "a flag is told by another",
     "ternary_hint_none": "no cast of a value that is already of the type",
     "is_tracing_call": "is_tracing() is a constant",
