@@ -271,6 +271,8 @@ def _histogram(
     """How many elements lie in each of equal bins; the last one holds its end."""
     if not isinstance(bins, int):
         b.cannot("a number of bins that is not known")
+    if any(isinstance(end, Expr) and not end.is_const for end in (low, high)):
+        b.cannot("ends of a histogram that are not known")
     if bins <= 0:
         b.error(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     wide = compute_dtype(x.dtype)

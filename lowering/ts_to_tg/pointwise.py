@@ -316,7 +316,9 @@ def _reciprocal(e: Expr) -> Expr:
 
 def _logit(b: Builder, x: Tensor, eps: Value = None, *_: Value) -> Tensor:
     if eps is not None:
-        x = _clamp(b, x, eps, 1 - eps)
+        x = float_type(b, x)
+        high = b.call("aten::clamp_max", x, 1 - as_expr(eps))
+        x = b.call("aten::where", b.call("aten::lt.Scalar", x, eps), b.full((), eps, x.dtype), high)
     return unary_float(lambda e: call("log", e / (1 - e)))(b, x)
 
 

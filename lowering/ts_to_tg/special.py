@@ -209,6 +209,8 @@ def _renorm(b: Builder, x: Tensor, p: Value, dim: int, limit: Value, *_: Value) 
 
 def _decimals(b: Builder, x: Tensor, decimals: int = 0, *_: Value) -> Tensor:
     """round to decimals: scale, round half to even, scale back."""
+    if not isinstance(decimals, int):
+        b.cannot("a number of decimals that is not known")
     if decimals == 0 or not x.dtype.is_floating_point:
         return b.pointwise(lambda e: call("round", e) if e.dtype.is_floating_point else e, x)
     wide = compute_dtype(x.dtype)

@@ -179,4 +179,31 @@ def f(x, k: float):
 def f(x, t):
     return torch.ops.aten.cross_entropy_loss(x, t, None, 1, -100, -0.1)
 >>> f(torch.arange(6.0).view(2, 3), T([0, 2]))
+
+=== decimals_given
+def f(x, k: int):
+    return torch.round(x, decimals=k)
+>>> f(T([0.125, 2.555]), 2)
+>>> f(T([0.125, 2.555]), 0)
+
+=== window_length_given
+def f(k: int):
+    bells = torch.hamming_window(k), torch.hann_window(k, False), torch.blackman_window(k)
+    return bells, torch.kaiser_window(k), torch.bartlett_window(k)
+>>> f(1)
+>>> f(4)
+>>> f(2)
+
+=== histogram_ends_given
+def f(x, k: int):
+    return torch.histc(x, 3, 2, k)
+>>> f(T([1.0, 2.0, 3.0]), 4)
+>>> f(T([1.0, 2.0, 3.0]), 2)
+>>> f(T([1.0, 2.0, 3.0]), 1)
+
+=== logit_bound
+def f(x, e: float):
+    return torch.logit(x, e), torch.logit(x, 0.7), torch.logit(x, 0.1), torch.logit(x)
+>>> f(T([0.0, 0.2, 0.6, 1.0]), 0.7)
+>>> f(T([0.0, 0.2, 0.6, 1.0, float("nan")]), 0.01)
 """
