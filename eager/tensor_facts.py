@@ -169,8 +169,10 @@ class TensorFacts(TensorBase):
         found = element_strides(self._array)
         if dim is None:
             return found
-        least, most = -max(len(found), 1), max(len(found), 1) - 1
-        if not found or not least <= dim <= most:
+        if not found:
+            raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+        least, most = -len(found), len(found) - 1
+        if not least <= dim <= most:
             raise DimensionError(
                 "Dimension out of range (expected to be in range of "
                 f"[{least}, {most}], but got {dim})"

@@ -116,7 +116,8 @@ def _container_index(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.ModuleContainerIndexOp)
     container, name = env[op.container], str(env[op.index])
     if name not in container.attributes:
-        raise PrimitiveError(f"{container.class_name} does not have a field with name '{name}'")
+        owner = container.class_name
+        raise PrimitiveError(f"RuntimeError: {owner} does not have a field with name '{name}'")
     env[op.result] = container.attributes[name]
 
 

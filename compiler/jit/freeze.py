@@ -29,7 +29,7 @@ from tensorscript.runtime.values import ScriptObject
 from .copying import module_copies
 from .freeze_refusals import refuse_interfaces, refuse_self, refuse_structure
 from .home import ProgramHome
-from .module import RecursiveScriptModule
+from .module import RecursiveScriptModule, face_of
 
 
 def freeze(
@@ -52,6 +52,7 @@ def freeze(
         GuardError: not a scripted module, one in training mode, or an unknown name.
         AttributeError: a frozen one, which has no `training`, unless `eval()` has set it.
     """
+    mod = face_of(mod)
     if not isinstance(mod, RecursiveScriptModule):
         raise GuardError(
             "Freezing expects a ScriptModule as input. Please use torch.jit.script or "
@@ -94,6 +95,7 @@ def optimize_for_inference(
     Raises:
         GuardError: not a scripted module, or an unknown name.
     """
+    mod = face_of(mod)
     if not isinstance(mod, RecursiveScriptModule):
         raise GuardError(
             "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script "

@@ -147,16 +147,27 @@ class ProgramHome:
         return Entry(name, signature, self.interpreter, self.classes)
 
     def wrap(self, target: ScriptObject, original: Any = None) -> Any:
-        """The one face of a module; a new one for other objects.
+        """The one face of a module; of another object a new instance of its Python class.
 
         Args:
             original: the Python module that `target` was made of.
         """
         if self.class_info(target.class_name).category != "module":
-            return RecursiveScriptClass(self, target)
+            return self._instance(target)
         if id(target) not in self._faces:
             self._faces[id(target)] = RecursiveScriptModule(self, target, original)
         return self._faces[id(target)]
+
+    def _instance(self, target: ScriptObject) -> Any:
+        """An object as Python has it: as in TorchScript a copy, whose attributes Python owns."""
+        named = (cls for cls, type_ in self.classes.objects.items()
+                 if type_.class_name.data == target.class_name)  # fmt: skip
+        if (cls := next(named, None)) is None:
+            return RecursiveScriptClass(self, target)
+        made: Any = object.__new__(cls)
+        for name, value in target.attributes.items():
+            object.__setattr__(made, name, to_python(value, self.classes))
+        return made
 
     def linkable(self) -> Linkable:
         """All that is compiled, to be taken into another program."""

@@ -15,7 +15,7 @@ from tensorscript.runtime.values import ScriptObject
 
 from .boundary import to_script
 from .home import ProgramHome
-from .module import RecursiveScriptModule
+from .module import RecursiveScriptModule, face_of
 from .plain_values import Mismatch
 
 
@@ -39,7 +39,7 @@ class Instances:
         """
         info = self._types.info(module)
         module = self._types.original(module)
-        face = getattr(module, "_actual_script_module", module)
+        face = face_of(module)
         if isinstance(face, RecursiveScriptModule):
             target = self._home.adopt(face, info.type)
             self._home.show(target, face)

@@ -71,6 +71,11 @@ def _frame(up: int) -> FrameType | None:
     return frame
 
 
+def face_of(module: Any) -> Any:
+    """The script module behind an instance of the older `ScriptModule`; others are their own."""
+    return getattr(module, "_actual_script_module", module)
+
+
 _Refusals: Any = type("_Refusals", (), {name: _refusing(name) for name in _REFUSED})
 
 

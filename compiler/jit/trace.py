@@ -33,7 +33,7 @@ from tensorscript.lowering.ts.inline import inline_calls
 from .callables import ScriptFunction, ScriptMethod
 from .enabled import jit_enabled
 from .home import ProgramHome
-from .module import RecursiveScriptModule
+from .module import RecursiveScriptModule, face_of
 from .traced import TopLevelTracedModule, TracedHome
 
 
@@ -94,7 +94,7 @@ def trace(
     if not jit_enabled():
         return func
     _note_optimize(optimize)
-    if isinstance(func, RecursiveScriptModule):
+    if isinstance(face_of(func), RecursiveScriptModule):
         warnings.warn(
             "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the "
             "object as is.",

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from typing import NoReturn
 
 from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.base.errors import NotKnown
@@ -81,6 +82,12 @@ class Expr:
         if self.op != "const":
             raise NotKnown("a number that is not known")
         return int(str(self.value))
+
+    def __abs__(self) -> NoReturn:
+        """Not known while compiling, as the truth is not; `call("abs", e)` is the expression."""
+        raise NotKnown("a number that is not known")
+
+    __float__ = __round__ = __floor__ = __ceil__ = __trunc__ = __abs__
 
     def __add__(self, other: ExprLike) -> Expr:
         return add(self, other)

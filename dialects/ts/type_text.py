@@ -63,9 +63,10 @@ def ir_text(type: Attribute) -> str:
 
 
 def schema_text(type: Attribute) -> str:
-    """The type as schemas print it: as graphs do, but NamedTuples by name."""
-    if isinstance(type, TupleType) and type.class_name.data:
-        return type.class_name.data
+    """The type as schemas print it: as graphs do, but NamedTuples by name; those of operators have
+    none, and are tuples."""
+    if isinstance(type, TupleType):
+        return type.class_name.data or f"({', '.join(map(schema_text, type.elements))})"
     return _text(type, schema_text)
 
 

@@ -17,6 +17,7 @@ from tensorscript.base.twins import counterparts, form_of, is_result
 from .classes import CLASSES
 from .convolution import CONVOLUTIONS
 from .creation import MADE
+from .dimensions import DIMENSIONED
 from .fill import FILLED
 from .index import INDEXED
 from .joining import JOINED
@@ -38,6 +39,7 @@ DEMANDS: dict[str, Demand] = {
     **CLASSES,
     **CONVOLUTIONS,
     **COUNTED,
+    **DIMENSIONED,
     **FILLED,
     **INDEXED,
     **JOINED,

@@ -124,8 +124,24 @@ def _transposed(n: int) -> Demand:
             f"output padding must be smaller than either stride or dilation, but got {shown}",
         )
         _some_places(n, list(sizes_of(self)))
+        pads = [0] * front + list(spread(padding, n))
+        have = [1] * front + list(sizes_of(self)[-n:])
+        cells = [1] * front + sizes[2:]
+        found = [
+            (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+            for size, s, p, d, k, e in zip(have, step, pads, apart, cells, extra, strict=True)
+        ]
+        require(
+            min(found) > 0 or not all(have),
+            f"Given input size per channel: ({_joined(have)}). Calculated output size per channel: "
+            f"({_joined(found)}). Output size is too small",
+        )
 
     return check
+
+
+def _joined(sizes: Ints) -> str:
+    return " x ".join(map(str, sizes))
 
 
 def _some_places(n: int, given: list[int]) -> None:

@@ -45,6 +45,11 @@ def _one_dimensional(x: Any, *_: Any) -> None:
     require(array(x).ndim == 1, "x must be a one-dimensional tensor.")
 
 
+def _vander(x: Any, N: int | None = None, increasing: bool = False) -> None:
+    _one_dimensional(x)
+    require(N is None or N >= 0, "N must be non-negative.")
+
+
 JOINED: dict[str, Demand] = {
     **each(_some("hstack"), "hstack"),
     **each(_some("vstack"), "vstack"),
@@ -52,6 +57,6 @@ JOINED: dict[str, Demand] = {
     **each(_chunk_cat, "_chunk_cat"),
     **each(_cartesian, "cartesian_prod"),
     **each(_combinations, "combinations"),
-    **each(_one_dimensional, "vander"),
+    **each(_vander, "vander"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

@@ -204,7 +204,8 @@ def logit(self: Any, eps: float | None = None) -> Any:
     dtype = floating(self.dtype)
     x = cast(self, dtype)
     if eps is not None:
-        x = np.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps))
+        low, high = x.dtype.type(eps), x.dtype.type(1 - eps)
+        x = np.where(x < low, low, np.where(x > high, high, x))  # `low` where it is above `high`
     return wrap(np.log(x / (1 - x)), dtype)
 
 

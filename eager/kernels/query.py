@@ -32,7 +32,7 @@ def is_contiguous(self: Any, memory_format: Any = None) -> bool:
 def size_at(self: Any, dim: int) -> int:
     shape = array(self).shape
     if not shape:
-        raise DimensionError(f"dimension specified as {dim} but tensor has no dimensions")
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     return int(shape[normal_dim(dim, len(shape))])
 
 
@@ -41,6 +41,13 @@ def strides(self: Any) -> list[int]:
     if not a.size:  # NumPy has no strides for these
         return [int(np.prod([max(n, 1) for n in a.shape[d + 1 :]])) for d in range(a.ndim)]
     return [s // a.itemsize for s in a.strides]
+
+
+def stride_at(self: Any, dim: int) -> int:
+    shape = array(self).shape
+    if not shape:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return strides(self)[normal_dim(dim, len(shape))]
 
 
 def assert_nonzero(self: Any, assert_msg: str) -> None:
@@ -98,7 +105,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::size.int": size_at,
     "aten::sym_size.int": size_at,
     "aten::stride": strides,
-    "aten::stride.int": lambda self, dim: strides(self)[normal_dim(dim, array(self).ndim)],
+    "aten::stride.int": stride_at,
     "aten::get_device": lambda self: self.get_device(),
     "aten::numel": lambda self: array(self).size,
     "aten::element_size": lambda self: self.element_size(),

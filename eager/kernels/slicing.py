@@ -36,7 +36,7 @@ def select(self: Any, dim: int, index: int) -> Any:
     if not -size <= index < size:
         raise DimensionError(
             f"select(): index {index} out of range for tensor of size {list(a.shape)} at "
-            f"dimension {dim}"
+            f"dimension {axis}"
         )
     at: Any = (*[slice(None)] * axis, index, ...)
     return make(a[at], self.dtype)

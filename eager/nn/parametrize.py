@@ -7,12 +7,13 @@ A parametrized module gets a class of its own, in which the parameter is a prope
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from tensorscript.base.errors import GuardError
 
+from ..executor_flags import is_scripting
 from ..modes import no_grad
 from ..tensor import Tensor
 from ..tracing import active_tracer
@@ -75,6 +76,7 @@ class ParametrizationList(ModuleList):
     """The modules that make one tensor, in order, and what they make it from: `original`, or
     `original0`, `original1`, ... where the first of them takes several."""
 
+    __jit_unused_properties__ = ("originals",)
     original: Tensor
 
     @no_grad
@@ -161,12 +163,15 @@ class ParametrizationList(ModuleList):
                 )
             original.data = part.data
 
-    def forward(self) -> Any:
-        first, *rest = list(self)
-        x = first(*self.originals)
-        for module in rest:
-            x = module(x)
-        return x
+    def forward(self) -> Tensor:
+        if is_scripting():
+            raise RuntimeError("Parametrization is not working with scripting.")
+        else:
+            first, *rest = list(self)
+            x: Tensor = first(*self.originals)
+            for module in rest:
+                x = module(x)
+            return x
 
 
 def _own_class(module: Module) -> None:
@@ -192,8 +197,8 @@ def _own_class(module: Module) -> None:
 
 
 def _property(name: str) -> property:
-    def read(self: Any) -> Any:
-        make = self.parametrizations[name]
+    def computed(self: Any) -> Tensor:
+        make: Callable[[], Tensor] = self.parametrizations[name]
         if not _KEPT.blocks:
             return make()
         if active_tracer() is not None:
@@ -203,8 +208,17 @@ def _property(name: str) -> property:
             _KEPT.values[key] = make()
         return _KEPT.values[key]
 
-    def assign(self: Any, value: Tensor) -> None:
-        self.parametrizations[name].right_inverse(value)
+    def read(self) -> Tensor:  # type: ignore[no-untyped-def]  # a method that scripts compile
+        if is_scripting():
+            raise RuntimeError("Parametrization is not working with scripting.")
+        else:
+            return computed(self)
+
+    def assign(self, value: Tensor) -> None:  # type: ignore[no-untyped-def]  # the same
+        if is_scripting():
+            raise RuntimeError("Parametrization is not working with scripting.")
+        else:
+            self.parametrizations[name].right_inverse(value)
 
     return property(read, assign)
 

@@ -11,8 +11,9 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 
+from tensorscript.base.dtypes import BY_CODE, DType
 from tensorscript.base.errors import OperatorError
-from tensorscript.base.text import complex_text, float_text
+from tensorscript.base.text import complex_text, float_of, float_text, integer_of
 from tensorscript.dialects.ts.constants import Device, EnumRef, GeneratorLiteral
 from tensorscript.dialects.ts.types import ANY, TensorType
 from tensorscript.dialects.ts.typing import is_subtype
@@ -58,7 +59,11 @@ def text_of(value: object) -> str:
 
 
 def _int(value: float | str) -> int:
-    return int(value)
+    return integer_of(value) if isinstance(value, str) else int(value)
+
+
+def _float(value: float | str) -> float:
+    return float_of(value) if isinstance(value, str) else float(value)
 
 
 def is_same(a: object, b: object) -> bool:
@@ -99,10 +104,8 @@ _TABLE: dict[str, _Function] = {
     "aten::len": lambda s: len(s.encode()),
     "aten::str": text_of,
     "aten::Int": _int,
-    "aten::Float": float,
+    "aten::Float": _float,
     "aten::Bool": bool,
-    "aten::upper": lambda s: s.upper(),
-    "aten::lower": lambda s: s.lower(),
     "prim::min": min,
     "prim::max": max,
     "prim::abs": abs,
@@ -129,12 +132,20 @@ def _kernel(node: Node) -> _Function | None:
         return None  # TorchScript does not fold `format` either.
     if any(isinstance(v.type, TensorType) for v in (*node.inputs, *node.outputs)):
         return None
-    return lambda *values: call_overload(found.full_name, tuple(map(_eager, values)))
+    kinds = [argument.type.without_optional().kind for argument in found.arguments]
+    return lambda *values: _coded(call_overload(found.full_name, tuple(map(_eager, values, kinds))))
 
 
-def _eager(value: object) -> object:
+def _eager(value: object, kind: str) -> object:
     """A constant as eager kernels take it."""
+    if kind == "ScalarType" and isinstance(value, int):
+        return BY_CODE[value]
     return device(value.text) if isinstance(value, Device) else value
+
+
+def _coded(result: object) -> object:
+    """A result of an eager kernel as graphs hold it."""
+    return result.code if isinstance(result, DType) else result
 
 
 def fold(node: Node) -> tuple[object] | None:
@@ -164,7 +175,7 @@ def fold(node: Node) -> tuple[object] | None:
         return None
     try:
         out = _wrap(function(*values))
-    except (ArithmeticError, ValueError, TypeError, OperatorError):
+    except (ArithmeticError, LookupError, ValueError, TypeError, OperatorError):
         return None
     if isinstance(out, Generator):
         out = GeneratorLiteral(out.initial_seed(), out)

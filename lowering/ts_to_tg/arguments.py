@@ -27,8 +27,9 @@ def per_dimension(values: Value, n: int) -> list[Value]:
 # --- convolution ----------------------------------------------------------------------------------
 
 
-def _is_bad(values: Sequence[Value], least: int) -> bool:
-    return any(isinstance(v, int) and v < least for v in values)
+def _at_least(b: Builder, least: int, values: Sequence[Value], message: str) -> None:
+    for v in values:
+        b.check(known(binary("ge", as_expr(v), least)), message)
 
 
 def _operands(
@@ -80,12 +81,10 @@ def _bias(b: Builder, w: Tensor, bias: Tensor | None, size: Expr, lead: str = ""
 
 
 def _steps(b: Builder, stride: Value, dilation: Value, padding: Value, n: int) -> None:
-    if not isinstance(padding, str) and _is_bad(per_dimension(padding, n), 0):
-        b.error("negative padding is not supported")
-    if _is_bad(per_dimension(stride, n), 1):
-        b.error("non-positive stride is not supported")
-    if _is_bad(per_dimension(dilation, n), 1):
-        b.error("dilation should be greater than zero")
+    if not isinstance(padding, str):
+        _at_least(b, 0, per_dimension(padding, n), "negative padding is not supported")
+    _at_least(b, 1, per_dimension(stride, n), "non-positive stride is not supported")
+    _at_least(b, 1, per_dimension(dilation, n), "dilation should be greater than zero")
 
 
 def _conv(
@@ -106,7 +105,10 @@ def _conv(
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             b.error(f"Invalid padding string: '{padding}'")
-        if padding == "same" and any(s != 1 for s in per_dimension(stride, n)):
+        steps = [as_expr(s) for s in per_dimension(stride, n)]
+        if padding == "same" and any(s.op != "const" for s in steps):
+            b.cannot("a stride that is not known")
+        if padding == "same" and not all(s.is_int(1) for s in steps):
             b.error("padding='same' is not supported for strided convolutions")
         if padding == "same":
             return
@@ -143,6 +145,11 @@ def _transposed(
     _bias(b, w, bias, simplify(w.shape[1] * groups), "transposed=1, ")
     _steps(b, stride, dilation, padding, n)
     lists = [per_dimension(v, n) for v in (extra, stride, dilation)]
+    cells = zip(x.shape[-n:], w.shape[2:], per_dimension(padding, n), *lists, strict=True)
+    for size, k, p, e, s, d in cells:
+        reach = (size - 1) * s - 2 * as_expr(p) + (k - 1) * as_expr(d) + as_expr(e) + 1
+        some = binary("or", binary("gt", reach, 0), size.equals(0))
+        b.check(known(some), "Calculated output size per channel is too small")
     if all(e < s or e < d for e, s, d in zip(*lists, strict=True)):
         return
     # A single dimension is shown as the width of an image of height 1.
@@ -201,12 +208,10 @@ def _pool(n: int, is_average: bool) -> Check:
         sizes, pads = per_dimension(kernel, n), per_dimension(padding, n)
         gaps = per_dimension(dilation, n)
         steps = per_dimension(stride, n) if stride else sizes
-        if _is_bad(sizes, 1):
-            b.error("kernel size should be greater than zero")
-        if _is_bad(steps, 1):
-            b.error("stride should not be zero")
-        if is_average and len(rest) > 2 and rest[2] == 0 and rest[2] is not None:
-            b.error("divisor must be not zero")
+        _at_least(b, 1, sizes, "kernel size should be greater than zero")
+        _at_least(b, 1, steps, "stride should not be zero")
+        if is_average and len(rest) > 2 and rest[2] is not None:
+            b.check(known(binary("ne", as_expr(rest[2]), 0)), "divisor must be not zero")
         outputs = [
             _windows(b, *of, ceil)
             for of in zip(x.shape[-n:], sizes, steps, pads, gaps, strict=True)
@@ -286,7 +291,9 @@ def _group_norm(
 ) -> None:
     if x.rank < 2:
         b.error(f"Expected at least 2 dimensions for input tensor but received {x.rank}")
-    rest = simplify(x.shape[1] % groups) if isinstance(groups, int) and groups > 0 else const(1)
+    if not isinstance(groups, int):
+        b.cannot("a number of groups that is not known")
+    rest = simplify(x.shape[1] % groups) if groups > 0 else const(1)
     if rest.op == "const" and not rest.is_int(0):
         b.error(
             "Expected number of channels in input to be divisible by num_groups, but got input of"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import BY_CODE, bool_, float64, int64, promote_types
+from tensorscript.base.dtypes import bool_, float64, int64, promote_types
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor
 from .dims import dimension, dimensions, dtype_of, size_of, sizes_of
-from .elements import compute_dtype
+from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .joining import cat
 from .sizes import product, simplify, sizes_text
@@ -153,6 +153,8 @@ def _vander(b: Builder, x: Tensor, n: Value = None, *_: Value) -> Tensor:
     """Powers 0, 1, ... of each element, along a new last dimension."""
     if not x.rank:
         x = b.apply("aten::reshape", x, [1])
+    if n is not None:
+        b.check(known(binary("ge", as_expr(n), 0)), "N must be non-negative.")
     count = x.shape[-1] if n is None else sizes_of(b, [n])[0]
     dtype = x.dtype if x.dtype.is_floating_point else int64
     powers = b.apply("aten::arange", count, dtype.code)
@@ -267,7 +269,11 @@ def _histogram(
     b: Builder, x: Tensor, bins: Value = 100, low: Value = 0, high: Value = 0, *_: Value
 ) -> Tensor:
     """How many elements lie in each of equal bins; the last one holds its end."""
-    if not isinstance(bins, int) or bins <= 0:
+    if not isinstance(bins, int):
+        b.cannot("a number of bins that is not known")
+    if any(isinstance(end, Expr) and not end.is_const for end in (low, high)):
+        b.cannot("ends of a histogram that are not known")
+    if bins <= 0:
         b.error(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     wide = compute_dtype(x.dtype)
     flat = b.apply("aten::reshape", x, [-1])
@@ -326,5 +332,7 @@ COMPOSITE: Rows = {
     "aten::max_unpool3d": _unpooled(3),
     "aten::histc": _histogram,
     "aten::result_type": lambda b, x, y: b.result_type(x, y).code,
-    "aten::promote_types": lambda b, p, q: promote_types(BY_CODE[p], BY_CODE[q]).code,
+    "aten::promote_types": lambda b, p, q: (
+        promote_types(dtype_of(p, bool_), dtype_of(q, bool_)).code
+    ),
 }

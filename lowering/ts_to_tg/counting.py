@@ -8,7 +8,7 @@ from tensorscript.base.dtypes import float32, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder, Rows
-from .elements import as_expr
+from .elements import as_expr, known
 from .emission import Body
 from .sizes import simplify
 from .values import Tensor, Value
@@ -21,8 +21,7 @@ def _bincount(b: Builder, x: Tensor, weights: Tensor | None = None, minlength: V
         b.error(message)
     if x.dtype.is_floating_point:
         b.unimplemented("bincount_cpu", x.dtype)
-    if isinstance(minlength, int) and minlength < 0:
-        b.error("minlength should be >= 0")
+    b.check(known(binary("ge", as_expr(minlength), 0)), "minlength should be >= 0")
     if weights is not None:
         unlike = "weights should be 1-d and have the same length as input"
         b.require_alike(weights.shape, x.shape, unlike)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import Category, bool_
-from tensorscript.dialects.te.expr import binary
+from tensorscript.base.dtypes import Category, bool_, int64
+from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder
 from .checked_rows import Check
 from .dims import dimension, literal
-from .elements import known
+from .elements import as_expr, known
 from .linalg import check_types
 from .sizes import sizes_text
 from .values import ComplexTensor, Tensor, Value
@@ -32,6 +32,20 @@ def _fill(b: Builder, x: Tensor, value: Value, *_: Value) -> None:
             "fill_ only supports 0-dimension value tensor but got tensor with"
             f" {value.rank} dimensions."
         )
+    _filled(b, x, value)
+
+
+def _filled(b: Builder, x: Tensor, value: Value) -> None:
+    """An integer that only the running program knows, into narrower ones."""
+    kind = x.dtype
+    if not isinstance(value, Expr) or value.dtype is not int64 or not kind.is_integral:
+        return
+    if kind is bool_ or kind.bits == 64:
+        return
+    most = 2 ** (kind.bits - (1 if kind.signed else 0)) - 1
+    least = -most - (1 if kind.signed else 0)
+    fits = binary("and", binary("ge", value, least), binary("le", value, most))
+    b.check(known(fits), f"value cannot be converted to type {kind.name}_t without overflow")
 
 
 def _subtraction(b: Builder, x: Value, y: Value, *_: Value) -> None:
@@ -92,16 +106,27 @@ def _dimension_of(b: Builder, x: Tensor, dim: Value, *_: Value) -> None:
 
 def _window(b: Builder, x: Tensor, dim: Value, size: Value, step: Value, *_: Value) -> None:
     d = dimension(b, dim, x.rank)
-    if not isinstance(size, int) or not isinstance(step, int):
-        return
-    if size < 0:
-        b.error(f"size is {size} but must be >= 0")
-    if step <= 0:
-        b.error(f"step is {step} but must be > 0")
-    if not x.rank:
-        return
-    message = f"maximum size for tensor at dimension {d} is {x.shape[d]} but size is {size}"
-    b.check(known(binary("ge", x.shape[d], size)), message)
+    length, stride, most = as_expr(size), as_expr(step), x.shape[d] if x.rank else const(1)
+    b.check(known(binary("ge", length, 0)), f"size is {size} but must be >= 0")
+    b.check(known(binary("gt", stride, 0)), f"step is {step} but must be > 0")
+    message = f"maximum size for tensor at dimension {d} is {most} but size is {size}"
+    b.check(known(binary("ge", most, length)), message)
+
+
+def _outputs(b: Builder, x: Tensor, sizes: Value, *_: Value) -> None:
+    for size in sizes or ():
+        message = f"Input and output sizes should be greater than 0, but got output {size}"
+        b.check(known(binary("gt", as_expr(size), 0)), message)
+
+
+def _number(at: int, op: str, message: str) -> Check:
+    """How the number at a place compares with 0."""
+
+    def check(b: Builder, *arguments: Value) -> None:
+        if len(arguments) > at and arguments[at] is not None:
+            b.check(known(binary(op, as_expr(arguments[at]), 0)), message)
+
+    return check
 
 
 def _unsigned(b: Builder, x: Tensor, low: Value = -1, high: Value = 1, *_: Value) -> None:
@@ -172,6 +197,7 @@ ELEMENT_ARGUMENTS: dict[str, Check] = {
     ),
     "aten::_euclidean_dist": check_types,  # PyTorch computes these distances by a product
     "aten::fill": _fill,
+    "aten::masked_fill": lambda b, x, mask, value, *_: _filled(b, x, value),
     "aten::sub": _subtraction,
     "aten::subtract": _subtraction,
     "aten::rsub": _subtraction,
@@ -182,6 +208,20 @@ ELEMENT_ARGUMENTS: dict[str, Check] = {
     "aten::cumprod": _dimension_of,
     "aten::unfold": _window,
     "aten::hardtanh": _unsigned,
+    "aten::smooth_l1_loss": _number(
+        3, "ge", "smooth_l1_loss does not support negative values for beta."
+    ),
+    "aten::huber_loss": _number(
+        3, "gt", "huber_loss does not support non-positive values for delta."
+    ),
+    "aten::celu": _number(1, "ne", "ZeroDivisionError: alpha cannot be 0 for CELU"),
+    "aten::softshrink": _number(1, "ge", "lambda must be in range of the input dtype"),
+    **{f"aten::upsample_nearest{n}d": _outputs for n in (1, 2, 3)},
+    **{f"aten::_upsample_nearest_exact{n}d": _outputs for n in (1, 2, 3)},
+    **{
+        f"aten::upsample_{mode}": _outputs
+        for mode in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d")
+    },
     "aten::bmm": _batches,
     "aten::requires_grad_": _gradients,
     "aten::binary_cross_entropy": _probabilities,

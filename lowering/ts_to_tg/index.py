@@ -284,6 +284,8 @@ def _topk(
     b: Builder, x: Tensor, k: Value, dim: Value = -1, largest: bool = True, *_: Value
 ) -> Value:
     if not x.rank:
+        fits = binary("and", binary("ge", as_expr(k), 0), binary("le", as_expr(k), 1))
+        b.check(known(fits), "selected index k out of range")
         return sort(b, x, dim, largest)
     d = dimension(b, dim, x.rank)
     size = x.shape[d]
@@ -298,6 +300,8 @@ def _topk(
 def _one_hot(b: Builder, x: Tensor, classes: Value = -1, *_: Value) -> Tensor:
     if not isinstance(classes, int):
         b.cannot("a number of classes that is not known")
+    if classes < -1:
+        b.error("Class values must be smaller than num_classes.")
     if classes < 0:
         if product(x.shape).is_int(0):
             b.error("Can not infer total number of classes from empty tensor.")

@@ -12,7 +12,16 @@ from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.dialects.ts.typing import is_named_tuple, is_subtype, is_told
 
-from .element_kinds import of_dict_type, of_type
+from .element_kinds import (
+    Element,
+    ListElement,
+    MapElement,
+    OptionalElement,
+    RecordElement,
+    TensorElement,
+    TupleElement,
+    of_type,
+)
 from .elements import as_expr
 from .evaluator import Evaluator
 from .values import (
@@ -85,9 +94,7 @@ def _is_container(
         return is_subtype(own, type_)
     content = ev.b.heap[value]
     if isinstance(content, Grown):
-        if isinstance(type_, tt.ListType):
-            return bool(content.element == of_type(type_.element))
-        return bool(content.element == of_dict_type(type_))
+        return _is_element(content.element if is_dict else ListElement(content.element), type_)
     if isinstance(type_, tt.ListType):
         rows = [(type_.element, list(content))]
     else:
@@ -97,6 +104,45 @@ def _is_container(
         and all(is_instance(ev, v, wanted, is_cast) for v in values)
         for wanted, values in rows
     )
+
+
+def _is_element(element: Element, type_: Attribute) -> bool:
+    """Whether what a run-time list holds is of a ts type; of a dict, its items are asked about."""
+    if isinstance(element, OptionalElement):
+        if isinstance(type_, tt.OptionalType):
+            return element.element is None or _is_element(element.element, type_.element)
+        return element.element is None and isinstance(type_, tt.NoneType)
+    if isinstance(type_, tt.OptionalType):
+        return _is_element(element, type_.element)
+    if isinstance(type_, tt.UnionType):
+        return any(_is_element(element, member) for member in type_.members)
+    match element:
+        case TensorElement():
+            return isinstance(type_, tt.TensorType)
+        case ListElement(element=MapElement() as item):
+            return _is_element(item, type_)
+        case ListElement(element=inner):
+            return isinstance(type_, tt.ListType) and _is_element(inner, type_.element)
+        case MapElement(key=key, value=value):
+            return (
+                isinstance(type_, tt.DictType)
+                and _is_element(key, type_.key)
+                and _is_element(value, type_.value)
+            )
+        case TupleElement(elements=parts, fields=fields):
+            return (
+                isinstance(type_, tt.TupleType)
+                and len(parts) == len(type_.elements)
+                and (not is_named_tuple(type_) or fields == type_.field_names)
+                and all(map(_is_element, parts, type_.elements))
+            )
+        case RecordElement(class_name=""):
+            return isinstance(type_, tt.DictType) and all(
+                _is_element(part, type_.value) for part in element.elements
+            )
+        case RecordElement(class_name=name):
+            return isinstance(type_, tt.ClassType) and name == type_.class_name.data
+    return element == of_type(type_)
 
 
 def _is_told_by(values: Sequence[Value], type_: Attribute) -> bool:

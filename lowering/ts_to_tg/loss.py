@@ -8,7 +8,7 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
-from .elements import compute_dtype
+from .elements import compute_dtype, known
 from .emission import Body
 from .index import check_bounds
 from .pointwise import absolute
@@ -113,7 +113,7 @@ def cross_entropy(
         return _against_probabilities(b, logs, target, weight, reduction, smoothing, axis)
     flat = None if weight is None else b.call("tg::view", weight, [-1])
     plain = nll(b, logs, target, flat, reduction, ignore)
-    if not smoothing:
+    if smoothing <= 0:
         return plain
     smooth = _smoothed(b, logs, target, weight, flat, reduction, ignore, axis)
     share = smoothing / int(str(x.shape[axis].value)) if x.shape[axis].op == "const" else None
@@ -142,8 +142,10 @@ def _against_probabilities(
     if reduction != MEAN:
         return reduced(b, losses, reduction)
     total = b.apply("aten::sum", losses)
+    # PyTorch divides by the number of elements and multiplies by that of classes: of none, NaN.
     samples = product(tuple(s for d, s in enumerate(logs.shape) if d != axis))
-    return b.apply("aten::div", total, samples)
+    some = select(product(logs.shape).equals(0), const(0), samples)
+    return b.apply("aten::div", total, known(some))
 
 
 def _smoothed(

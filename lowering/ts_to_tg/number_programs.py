@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from tensorscript.base.dtypes import BY_CODE, float64
+from tensorscript.base.dtypes import bool_, float64
 from tensorscript.dialects.te.expr import binary, call, const, select
 
 from .builder import Builder, Rows
+from .dims import dtype_of
 from .elements import as_expr, convert, known
 from .scalar_values import is_unknown, paired, wrap
 from .scalars import SCALAR
@@ -50,7 +51,7 @@ def _factorial(b: Builder, n: Value, *_: Value) -> Value:
 
 
 def _can_cast(b: Builder, source: Value, target: Value, *_: Value) -> Value:
-    return BY_CODE[source].category <= BY_CODE[target].category
+    return dtype_of(source, bool_).category <= dtype_of(target, bool_).category
 
 
 def _assert_nonzero(b: Builder, x: Tensor, message: str = "", *_: Value) -> None:

@@ -97,6 +97,8 @@ def _is_known(*sizes: Expr) -> bool:
 
 
 def _split(ev: Evaluator, x: Value, size: Value, dim: Value = 0) -> Value:
+    if not x.rank:
+        ev.b.error("split expects at least a 1-dimensional tensor")
     d = dimension(ev.b, dim, x.rank)
     total, step = x.shape[d], size_of(size)
     if _is_known(total, step):
@@ -111,6 +113,8 @@ def _split(ev: Evaluator, x: Value, size: Value, dim: Value = 0) -> Value:
 
 
 def _chunk(ev: Evaluator, x: Value, chunks: Value, dim: Value = 0) -> Value:
+    if not x.rank:
+        ev.b.error("chunk expects at least a 1-dimensional tensor")
     d = dimension(ev.b, dim, x.rank)
     total, most = x.shape[d], as_expr(chunks)
     if _is_known(total, most):

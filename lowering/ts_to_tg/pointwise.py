@@ -11,8 +11,9 @@ from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, selec
 from tensorscript.dialects.te.vocabulary import UNARY_MATH
 
 from .builder import Builder, Rows
-from .elements import compute_dtype
+from .elements import as_expr, compute_dtype, known
 from .functions import elementary, hypot
+from .sizes import product
 from .values import Tensor, Value
 
 Element = Callable[..., Expr]
@@ -90,18 +91,22 @@ def true_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     return b.pointwise(lambda p, q: p / q, *given, dtype=dtype, compute=compute_dtype(dtype))
 
 
-def _no_zero(b: Builder, y: Value) -> None:
-    """Integer division by a tensor with a zero in it is an error in PyTorch."""
+def _no_zero(b: Builder, x: Value, y: Value) -> None:
+    """Integer division by zero, or by a tensor with a zero in it, is an error in PyTorch; elements
+    of which there are none are divided by anything."""
     if isinstance(y, Tensor):
-        b.check(b.item(b.call("aten::all", b.call("aten::ne.Scalar", y, 0))), "ZeroDivisionError")
-    elif y == 0:
-        b.error("ZeroDivisionError")
+        fits = as_expr(b.item(b.call("aten::all", b.call("aten::ne.Scalar", y, 0))))
+    else:
+        fits = binary("ne", cast(as_expr(y), b.result_type(x, y)), 0)
+    if isinstance(x, Tensor):
+        fits = binary("or", fits, product(x.shape).equals(0))
+    b.check(known(fits), "ZeroDivisionError")
 
 
 def floor_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     """x // y, rounded down. Integers refuse a zero divisor."""
     if not b.result_type(x, y).is_floating_point:
-        _no_zero(b, y)
+        _no_zero(b, x, y)
         return b.pointwise(lambda p, q: p // q, x, y)
     # x // 0 is x / 0, not the NaN of the remainder form.
     given = b.operands(x, y, by_scalar=True)
@@ -118,19 +123,19 @@ def _div_mode(b: Builder, x: Value, y: Value, mode: str | None = None, *_: Value
     if b.result_type(x, y).is_floating_point:  # a half type rounds the quotient first
         quotient: Tensor = b.call("aten::trunc", true_div(b, x, y))
         return quotient
-    _no_zero(b, y)
+    _no_zero(b, x, y)
     return b.pointwise(lambda p, q: binary("truncdiv", p, q), x, y)
 
 
 def _remainder(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     if not b.result_type(x, y).is_floating_point:
-        _no_zero(b, y)
+        _no_zero(b, x, y)
     return b.pointwise(lambda p, q: p % q, *b.operands(x, y))
 
 
 def _fmod(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     if not b.result_type(x, y).is_floating_point:
-        _no_zero(b, y)
+        _no_zero(b, x, y)
     return b.pointwise(lambda p, q: binary("truncmod", p, q), *b.operands(x, y))
 
 
@@ -159,6 +164,8 @@ def _pow(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
             return b.pointwise(
                 lambda p: call("sqrt", p), x, dtype=dtype, compute=compute_dtype(dtype)
             )
+    if isinstance(y, Expr) and not dtype.is_floating_point:
+        b.check(known(binary("ge", y, 0)), "Integers to negative integer powers are not allowed.")
     return b.pointwise(lambda p, q: binary("pow", p, q), *b.operands(x, y))
 
 
@@ -309,7 +316,9 @@ def _reciprocal(e: Expr) -> Expr:
 
 def _logit(b: Builder, x: Tensor, eps: Value = None, *_: Value) -> Tensor:
     if eps is not None:
-        x = _clamp(b, x, eps, 1 - eps)
+        x = float_type(b, x)
+        high = b.call("aten::clamp_max", x, 1 - as_expr(eps))
+        x = b.call("aten::where", b.call("aten::lt.Scalar", x, eps), b.full((), eps, x.dtype), high)
     return unary_float(lambda e: call("log", e / (1 - e)))(b, x)
 
 

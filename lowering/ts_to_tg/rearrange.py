@@ -12,7 +12,7 @@ from tensorscript.dialects.tg.ops import ViewOp
 
 from .builder import Builder, Rows
 from .dims import dimension, dtype_of, literal, sizes_of
-from .elements import compute_dtype
+from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .joining import cat, stack
 from .reshape import reshaped
@@ -29,7 +29,9 @@ def _channel_shuffle(b: Builder, x: Tensor, groups: Value, *_: Value) -> Tensor:
             f"[{', '.join(map(str, x.shape))}]"
         )
     channels = x.shape[1]
-    if not isinstance(groups, int) or groups <= 0:
+    if not isinstance(groups, int):
+        b.cannot("a number of groups that is not known")
+    if groups <= 0:
         b.error(
             f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
         )
@@ -52,6 +54,8 @@ def _pixel_unshuffle(b: Builder, x: Tensor, factor: int, *_: Value) -> Tensor:
             "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
             f"{x.rank} dimension(s)"
         )
+    message = f"pixel_unshuffle expects a positive downscale_factor, but got {factor}"
+    b.check(known(binary("gt", as_expr(factor), 0)), message)
     for name, d in (("height", -2), ("width", -1)):
         message = (
             f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
@@ -77,6 +81,8 @@ def _rot90(b: Builder, x: Tensor, k: int = 1, dims: Value = (0, 1), *_: Value) -
         b.error(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
+    if not isinstance(k, int):
+        b.cannot("a number of turns that is not known")
     match k % 4:
         case 1:
             return transpose(b, b.call("aten::flip", x, [q]), p, q)
@@ -348,6 +354,8 @@ def _unsqueezed_diagonal(b: Builder, x: Tensor, offset: int, first: int, second:
     p, q = dimension(b, first, rank), dimension(b, second, rank)
     if p == q:
         b.error(f"diagonal dimensions cannot be identical {first}, {second}")
+    if not isinstance(offset, int):
+        b.cannot("an offset that is not known")
     size = simplify(x.shape[-1] + abs(offset))
     rest = iter(x.shape[:-1])
     shape = [size if d in (p, q) else next(rest) for d in range(rank)]

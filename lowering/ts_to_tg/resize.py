@@ -44,6 +44,11 @@ def constant_pad(b: Builder, x: Tensor, pads: Value, value: Value = 0, *_: Value
     amounts = _amounts(x, pads)
     shape = sizes_of(b, [simplify(s + p + q) for s, (p, q) in zip(x.shape, amounts, strict=True)])
     fill = 0 if value is None else value
+    for size, pair in zip(x.shape, amounts, strict=True):
+        cut = [p for p in pair if p.op != "const" or int(p) < 0]
+        left = sum((binary("min", p, 0) for p in cut), size)
+        if cut:
+            b.check(known(binary("ge", left, 0)), "narrow(): length must be non-negative.")
 
     def make(body: Body, i: list[Expr]) -> Expr:
         at, guards = [], []
@@ -306,6 +311,8 @@ def _bicubic(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> T
 
 def _pixel_shuffle(b: Builder, x: Tensor, r: int, *_: Value) -> Tensor:
     lead, (c, h, w) = list(x.shape[:-3]), x.shape[-3:]
+    message = f"pixel_shuffle expects a positive upscale_factor, but got {r}"
+    b.check(known(binary("gt", as_expr(r), 0)), message)
     n = len(lead)
     split = b.call("tg::view", x, [*lead, c // (r * r), r, r, h, w])
     order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]

@@ -13,7 +13,7 @@ from .branches import branch
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, complex_of, converted
 from .dims import dimensions, dtype_of
-from .elements import compute_dtype, known
+from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .pointwise import binary_float, math_call, unary_float
 from .reduction import combine
@@ -195,6 +195,8 @@ def _nanmean(
 def _renorm(b: Builder, x: Tensor, p: Value, dim: int, limit: Value, *_: Value) -> Value:
     """Each slice along `dim` scaled down to a p-norm of at most `limit`."""
     d = dim % x.rank
+    message = f"renorm: expected maxnorm to be >= 0 but got {limit}"
+    b.check(known(binary("ge", as_expr(limit), 0)), message)
     length = b.call("aten::norm.ScalarOpt_dim", x, p, [k for k in range(x.rank) if k != d], True)
     wide = compute_dtype(length.dtype)
 
@@ -207,6 +209,8 @@ def _renorm(b: Builder, x: Tensor, p: Value, dim: int, limit: Value, *_: Value) 
 
 def _decimals(b: Builder, x: Tensor, decimals: int = 0, *_: Value) -> Tensor:
     """round to decimals: scale, round half to even, scale back."""
+    if not isinstance(decimals, int):
+        b.cannot("a number of decimals that is not known")
     if decimals == 0 or not x.dtype.is_floating_point:
         return b.pointwise(lambda e: call("round", e) if e.dtype.is_floating_point else e, x)
     wide = compute_dtype(x.dtype)

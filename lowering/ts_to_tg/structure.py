@@ -179,12 +179,12 @@ def _container_index(ev: Evaluator, op: ts.ModuleContainerIndexOp, env: Env) -> 
         inside = binary("and", binary("ge", index, 0), binary("lt", index, count))
         held = ev.b.scalar_operand(inside)
         name = env[op.container].class_name
-        ev.b.emit(tg.AssertOp(held, f"{name} does not have a field with that name"))
+        ev.b.emit(tg.AssertOp(held, f"RuntimeError: {name} does not have a field with that name"))
         env[op.result] = Chosen(index, tuple(children[str(at)] for at in range(count)))
         return
     if str(index) not in children:
         name = env[op.container].class_name
-        ev.b.error(f"{name} does not have a field with name '{index}'")
+        ev.b.error(f"RuntimeError: {name} does not have a field with name '{index}'")
     env[op.result] = children[str(index)]
 
 

@@ -41,7 +41,8 @@ def window(coefficients: Callable[[tuple[Value, ...]], tuple[float, ...]]) -> Ca
             out = const(terms[0], wide)
             for k, a in enumerate(terms[1:], 1):
                 out = out + call("cos", turn * float(k)) * (a if k % 2 == 0 else -a)
-            return out
+            alone = body.scalar(size, int64).equals(1)
+            return out if size.is_const else select(alone, const(1.0, wide), out)
 
         return b.compute([size], kind, make)
 
@@ -68,7 +69,9 @@ def _of_place(
 
     def place(body: Body, i: list[Expr]) -> Expr:
         at = 2.0 * cast(i[0], float64) / cast(body.scalar(last, int64), float64) - 1.0
-        return select(body.scalar(last, int64).equals(0), const(0.0, float64), at)
+        alone = body.scalar(size, int64).equals(1)
+        middle = binary("or", alone, body.scalar(last, int64).equals(0))
+        return select(middle, const(0.0, float64), at)
 
     return b.cast(shape(b.compute([size], float64, place)), kind)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def refusal(statement: str, library: Any) -> tuple[str, str]:
         exec(statement, values(library))
     except KINDS as error:
         kind = next(k.__name__ for k in KINDS if isinstance(error, k))
-        return kind, str(error).partition("\n")[0]
+        return kind, re.sub(r"___torch_mangle_\d+\.", "", str(error).partition("\n")[0])
     return "none", ""
 
 

@@ -102,6 +102,7 @@ def refusal(when: str, error: Exception) -> Refusal:
         line = lines[-1]
     line = re.sub(r" \(of Python compilation unit at: \w+\)", "", line)
     line = re.sub(r"language_(torch_+|tensorscript_)", "language_", line)
+    line = re.sub(r"___torch_mangle_\d+\.", "", line)
     return Refusal(when, "error", line.strip().rstrip(":"), _places(str(error)))
 
 

@@ -231,4 +231,122 @@ def f(x: Tensor):
 def f(x: Tensor):
     return x.__getitem__(0)
 >>> f(T([1, 2, 3]))
+
+=== no_dimensions_flatten
+def f(x):
+    return x.flatten(1)
+>>> f(T(1.5))
+
+=== no_dimensions_transpose
+def f(x):
+    return x.transpose(0, 1)
+>>> f(T(1.5))
+
+=== no_dimensions_softmax
+def f(x):
+    return x.softmax(1)
+>>> f(T(1.5))
+
+=== no_dimensions_log_softmax
+def f(x):
+    return x.log_softmax(-2)
+>>> f(T(1.5))
+
+=== no_dimensions_sort
+def f(x):
+    return x.sort(1)[0]
+>>> f(T(1.5))
+
+=== no_dimensions_argsort
+def f(x):
+    return x.argsort(1)
+>>> f(T(1.5))
+
+=== no_dimensions_topk
+def f(x):
+    return x.topk(1, 1)[0]
+>>> f(T(1.5))
+
+=== no_dimensions_topk_of_two
+def f(x):
+    return x.topk(2)[0]
+>>> f(T(1.5))
+
+=== no_dimensions_unbind
+def f(x):
+    return x.unbind(1)
+>>> f(T(1.5))
+
+=== no_dimensions_split
+def f(x):
+    return x.split(1)
+>>> f(T(1.5))
+
+=== no_dimensions_split_sizes
+def f(x):
+    return x.split([1, 1])
+>>> f(T(1.5))
+
+=== no_dimensions_chunk
+def f(x):
+    return x.chunk(2)
+>>> f(T(1.5))
+
+=== no_dimensions_unfold
+def f(x):
+    return x.unfold(0, 2, 1)
+>>> f(T(1.5))
+
+=== no_dimensions_slice
+def f(x):
+    return x[1:]
+>>> f(T(1.5))
+
+=== no_dimensions_quantile
+def f(x):
+    return x.quantile(0.5, 1)
+>>> f(T(1.5))
+
+=== no_dimensions_size
+def f(x):
+    return x.size(1)
+>>> f(T(1.5))
+
+=== no_dimensions_stride
+def f(x):
+    return x.stride(0)
+>>> f(T(1.5))
+
+=== integers_by_zero
+def f(x, n: int):
+    return x % n
+>>> f(T([5, 6]), 0)
+>>> f(T([5, 6]), 4)
+>>> f(torch.zeros(0, dtype=torch.int64), 0)
+>>> f(T([5, 6], dtype=torch.int8), 256)
+>>> f(T([5, 6], dtype=torch.int8), 300)
+>>> f(T([True, False]), 0)
+
+=== integers_by_zero_rounded
+def f(x, n: int):
+    return x // n, x.fmod(n), torch.div(x, n, rounding_mode="trunc")
+>>> f(T([5, -6]), 0)
+>>> f(T([5, -6]), 4)
+>>> f(torch.zeros(0, 2, dtype=torch.int32), 0)
+
+=== zero_by_integers
+def f(x, n: int):
+    return n // x, n % x
+>>> f(T([5, 0]), 7)
+>>> f(T([5, 2]), 7)
+>>> f(torch.zeros(0, dtype=torch.int64), 7)
+
+=== losses_of_nothing
+def f(x, t):
+    sums = F.cross_entropy(x, t, reduction="sum")
+    return F.cross_entropy(x, t), sums, F.cross_entropy(x, t, reduction="none")
+>>> f(torch.zeros(0, 3), torch.zeros(0, 3))
+>>> f(torch.zeros(2, 0), torch.zeros(2, 0))
+>>> f(torch.zeros(2, 3, 0), torch.zeros(2, 3, 0))
+>>> f(torch.zeros(2, 3), torch.ones(2, 3))
 """

@@ -435,4 +435,49 @@ def f(v: Any, n: int):
     return n
 >>> f(1, 2)
 >>> f("a", 2)
+
+=== or_none_of_dict_that_grew
+def f(x, n: int):
+    kept = torch.jit.annotate(Dict[str, Dict[str, Tensor]], {})
+    for i in range(n):
+        saved: Optional[Dict[str, Tensor]] = None
+        if "k" in kept:
+            saved = kept["k"]
+        if saved is not None and "last" in saved:
+            x = x + saved["last"]
+        kept["k"] = {"last": x}
+    return x
+>>> f(T([1.0, 2.0]), 3)
+>>> f(T([1.0, 2.0]), 0)
+
+=== or_none_of_dict_of_optionals
+def found(kept: Dict[str, Dict[str, Optional[Tensor]]]) -> Optional[Dict[str, Optional[Tensor]]]:
+    if "k" not in kept:
+        return None
+    return kept["k"]
+def f(x, n: int):
+    kept = torch.jit.annotate(Dict[str, Dict[str, Optional[Tensor]]], {})
+    for i in range(n):
+        saved = found(kept)
+        if saved is not None and "last" in saved:
+            last = saved["last"]
+            assert last is not None
+            x = x + last
+        made: Dict[str, Optional[Tensor]] = {"last": x, "mask": None}
+        kept["k"] = made
+    return x
+>>> f(T([1.0, 2.0]), 3)
+
+=== or_none_of_list_of_tuples
+def f(x, n: int):
+    kept: Dict[str, List[Tuple[int, Tensor]]] = {}
+    for i in range(n):
+        saved: Optional[List[Tuple[int, Tensor]]] = None
+        if "k" in kept:
+            saved = kept["k"]
+        if saved is not None and len(saved) > 0:
+            x = x + saved[-1][1] * saved[0][0]
+        kept["k"] = [(i, x), (i + 1, x)]
+    return x
+>>> f(T([1.0, 2.0]), 3)
 """

@@ -487,4 +487,13 @@ def f(x, a: int, b: int):
 def f(x):
     return x.cpu() + x.to("cpu")
 >>> f(T([1.0]))
+
+=== dtypes_promoted
+def f(x, y, a: int, b: int):
+    both = torch.promote_types(x.dtype, y.dtype), torch.promote_types(torch.int32, torch.float16)
+    casts = torch.can_cast(torch.float32, torch.int32), torch.can_cast(x.dtype, y.dtype)
+    kinds = torch.result_type(x, y), torch.result_type(x, 1.5), torch.result_type(2, y)
+    return x.to(both[0]), both, casts, kinds, torch.promote_types(a, b), torch.can_cast(a, b)
+>>> f(T([1]), T([1.5]), 6, 3)
+>>> f(T([1.5]), T([1]), 3, 11)
 """

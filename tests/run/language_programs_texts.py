@@ -224,4 +224,29 @@ def f(x: str, part: str, a: int, b: int):
 def f(x: str):
     return x.split(None, 1), x.split(" ", 1)
 >>> f(" a b  c")
+
+=== letters_of_constants
+def f():
+    return "éA".upper(), "ÉA".lower(), "éa".capitalize(), "Éa".swapcase(), len("éa")
+>>> f()
+
+=== number_of_constant_with_underscore
+def f():
+    return int("1_000")
+>>> f()
+
+=== number_of_constant_with_space_behind
+def f():
+    return int("12 ")
+>>> f()
+
+=== real_of_constant_with_underscore
+def f():
+    return float("1_0.5")
+>>> f()
+
+=== numbers_of_constants
+def f():
+    return int("-12"), float("1.5"), float("inf"), int(" 7"), float(" 2e3")
+>>> f()
 """

@@ -393,4 +393,26 @@ class M(nn.ModuleDict):
             feats.append(layer(feats))
         return torch.cat(feats, 1)
 >>> f(T([[1.0, -2.0]]))
+
+=== interface_of_no_such_member
+@torch.jit.interface
+class Layer(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+class Double(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * 2
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Double(), Double()])
+        self.named = nn.ModuleDict({"a": Double()})
+    def forward(self, x, i: int, k: str):
+        one: Layer = self.layers[i]
+        other: Layer = self.named[k]
+        return other.forward(one.forward(x))
+>>> f(T([1.0]), 1, "a")
+>>> f(T([1.0]), 2, "a")
+>>> f(T([1.0]), -1, "a")
+>>> f(T([1.0]), 0, "b")
 """

@@ -696,4 +696,15 @@ class M(nn.Module):
             x = x + b
         return x, names, count
 >>> f(T([[1.0, 2.0]]))
+
+=== transformer_mask
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = nn.Transformer(4, 1, 1, 1, 4)
+    def forward(self, n: int):
+        mask = nn.Transformer.generate_square_subsequent_mask(n)
+        wide = nn.Transformer.generate_square_subsequent_mask(2, None, torch.float64)
+        return mask, wide
+>>> f(3)
 """

@@ -124,7 +124,7 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
-    return value.n if hasattr(value, "original_name") else value
+    return value.n if isinstance(value, Settings) else value
 
 
 def state(module: Any) -> dict[str, Any]:

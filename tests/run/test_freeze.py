@@ -331,6 +331,27 @@ def test_what_a_task_returns_may_be_written() -> None:
     assert not hasattr(frozen.sub, "weight")
 
 
+def test_modules_of_the_older_form() -> None:
+    with pytest.warns(DeprecationWarning):
+
+        class Older(ts.jit.ScriptModule):
+            def __init__(self) -> None:
+                super().__init__()
+                self.weight = ts.nn.Parameter(ts.ones(2) * 3)
+
+            @ts.jit.script_method
+            def forward(self, x: ts.Tensor) -> ts.Tensor:
+                return x * self.weight
+
+    module: Any = Older().eval()
+    frozen = ts.jit.freeze(module)
+    assert not frozen.state_dict()
+    assert frozen(ts.ones(2)).tolist() == [3.0, 3.0]
+    assert ts.jit.optimize_for_inference(module)(ts.ones(2)).tolist() == [3.0, 3.0]
+    with pytest.warns(UserWarning, match="already a ScriptModule"):
+        assert ts.jit.trace(module, ts.ones(2)) is module
+
+
 def test_refusals() -> None:
     with pytest.raises(RuntimeError, match="Freezing expects a ScriptModule as input"):
         ts.jit.freeze(Net())  # type: ignore[arg-type]  # the mistake

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import pickle
 import subprocess
@@ -85,6 +86,10 @@ def test_script_calls_scripted_functions() -> None:
     assert plain(jit.script(calls_scripted)(X)) == plain(X * 5)
 
 
+def extremes(x: torch.Tensor):  # type: ignore[no-untyped-def]  # the result's type is inferred
+    return torch.max(x, 0)
+
+
 def test_texts() -> None:
     scripted = jit.script(helper)
     assert str(scripted.schema) == "helper(Tensor x, int k=2) -> Tensor"
@@ -94,6 +99,7 @@ def test_texts() -> None:
         == "def helper(x: Tensor,\n    k: int=2) -> Tensor:\n  return torch.mul(x, k)\n"
     )
     assert scripted.qualified_name.endswith(".helper")
+    assert str(jit.script(extremes).schema) == "extremes(Tensor x) -> ((Tensor, Tensor))"
 
 
 class Color(enum.Enum):
@@ -130,6 +136,44 @@ def test_enums_named_tuples_and_objects_cross_the_border() -> None:
     assert (count, counter.count, counter.add(2)) == (8, 8, 10)
     assert mine.count == 5, "objects of Python classes are copied in"
     assert jit.script(objects)(Color.BLUE, (X, 1), mine)[3].count == 4
+
+
+class Log:
+    def __init__(self, first: str):
+        self.lines = [first]
+
+    def add(self, line: str) -> Log:
+        self.lines.append(line)
+        return self
+
+
+def logs(first: str) -> Tuple[Log, List[Log], Dict[str, Log], Optional[Log]]:  # noqa: UP006,UP045
+    made = Log(first)
+    return made, [made], {first: made}, made
+
+
+class Logging(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.log = Log("start")
+
+    def forward(self, line: str) -> Log:
+        return self.log.add(line)
+
+
+def test_objects_come_out_as_copies_that_python_owns() -> None:
+    one, (two,), table, three = jit.script(logs)("a")
+    found = [one, two, table["a"], three]
+    assert all(type(v) is Log for v in found)
+    one.lines.append("b")
+    assert [v.lines for v in found] == [["a", "b"], ["a"], ["a"], ["a"]]
+    assert copy.deepcopy(one).add("c").lines == ["a", "b", "c"]
+    module = jit.script(Logging())
+    first, second = module("x"), module("y")
+    assert (first.lines, second.lines) == (["start", "x"], ["start", "x", "y"])
+    module.log.lines.append("lost")
+    assert type(module.log) is Log
+    assert module.log.lines == second.lines
 
 
 def appends(xs: List[int], d: Dict[str, int]) -> List[int]:  # noqa: UP006

@@ -20,6 +20,7 @@ import language_programs_contexts
 import language_programs_dead_code
 import language_programs_every_form
 import language_programs_functions
+import language_programs_given_numbers
 import language_programs_interfaces
 import language_programs_items
 import language_programs_leaving
@@ -71,6 +72,7 @@ PROGRAMS = programs_of(
     language_programs_dead_code,
     language_programs_every_form,
     language_programs_functions,
+    language_programs_given_numbers,
     language_programs_interfaces,
     language_programs_items,
     language_programs_leaving,
@@ -139,6 +141,7 @@ NOT_YET: dict[str, str] = {}
 
 OTHER_GRAPHS = {
     "comprehension_for_union": "the cast behind the loop takes the variable's name",
+    "letters_of_constants": "PyTorch's texts show letters beyond ASCII as other characters",
     "return_from_nested": "a flag is told by another",
     "ternary_hint_none": "no cast of a value that is already of the type",
     "is_tracing_call": "is_tracing() is a constant",

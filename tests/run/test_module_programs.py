@@ -67,6 +67,7 @@ NOT_AS_EAGER = {
     "shared_state": "script makes two modules of one that occurs twice",
     "module_dict": "script modules have no `keys`",
     "parameter_assigned": "eager mode refuses a tensor that is no Parameter",
+    "interface_of_no_such_member": "script finds members by name, and none is -1",
     "module_walks": "script's `named_buffers` are those of the module itself",
 }
 """Programs that mean something else in script than in Python, and why."""

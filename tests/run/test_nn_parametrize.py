@@ -176,6 +176,14 @@ def test_a_parametrized_layer_is_traced_and_compiled() -> None:
     np.testing.assert_allclose(traced(x).numpy(), layer(x).detach().numpy(), rtol=1e-6)
 
 
+def test_a_parametrized_layer_is_scripted_and_refused_when_it_runs() -> None:
+    layer = ts.nn.utils.parametrizations.weight_norm(ts.nn.Linear(3, 2)).eval()
+    scripted = ts.jit.script(layer)
+    assert {name for name, _ in scripted.named_parameters()} == set(dict(layer.named_parameters()))
+    with pytest.raises(ts.jit.Error, match="Parametrization is not working with scripting"):
+        scripted(ts.ones(1, 3))
+
+
 @pytest.mark.parametrize(
     ("act", "kind", "text"),
     [

@@ -7,7 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tensorscript.base.dtypes import DType
+
 from ... import namespace as ts
+from ...device import device as Device
 from ...executor_flags import is_scripting
 from ...tensor import Tensor
 from .. import functional as F
@@ -25,7 +28,9 @@ from .normalization import LayerNorm
 Activation = str | Callable[[Tensor], Tensor]
 
 
-def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+def _generate_square_subsequent_mask(
+    sz: int, device: Device | None = None, dtype: DType | None = None
+) -> Tensor:
     """Minus infinity above the diagonal: no step sees a later one."""
     return ts.triu(ts.full((sz, sz), float("-inf"), dtype=dtype, device=device), diagonal=1)
 
@@ -435,7 +440,9 @@ class Transformer(Module):
         self.batch_first = batch_first
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    def generate_square_subsequent_mask(
+        sz: int, device: Device | None = None, dtype: DType | None = None
+    ) -> Tensor:
         """Minus infinity above the diagonal of a square of `sz`."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
