@@ -250,6 +250,7 @@ class Builder(Emitter):
         fits = binary("eq", left, right)
         for size in found:
             fits = binary("or", fits, binary("eq", size, 1))
+        self.take_above_one(left, right)
         self.check(simplify(self.unsized(fits)), message)
         if len(found) == 1:
             return right if left is found[0] else left
