@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from xdsl.ir import Operation
 
@@ -16,6 +16,7 @@ from .emit_expr import evaluate_scalar
 from .emit_places import whole_vectors
 from .emit_scope import Place, element_count
 from .emit_stmt import OUT_OF_MEMORY, fail_unless
+from .emit_text import Code
 from .emit_types import ALIGN, memory_type, vector_of
 
 STACK_LIMIT = 1 << 16
@@ -128,26 +129,27 @@ def allocate(context: Context, bytes_: Expr) -> str:
     if not in_frame:
         return block(context, size, slot)
     frame = code.alloca(f"[{SMALL} x i8], align {ALIGN}", "small")
-    before, large, ready = code.block, code.name("large"), code.name("ready")
-    code.branch(code.let(f"icmp sle i64 {size}, {SMALL}"), ready, large)
-    code.start(large)
-    pointer = block(context, size, slot)
+    fits = code.let(f"icmp sle i64 {size}, {SMALL}")
+    return _either(code, fits, frame, lambda: block(context, size, slot))
+
+
+def _either(code: Code, have: str, pointer: str, make: Callable[[], str]) -> str:
+    """`pointer` where the i1 `have` holds, else the one that `make` emits."""
+    before, missing, there = code.block, code.name("missing"), code.name("there")
+    code.branch(have, there, missing)
+    code.start(missing)
+    made = make()
     after = code.block
-    code.start(ready)
-    return code.let(f"phi ptr [ {frame}, %{before} ], [ {pointer}, %{after} ]", "buffer")
+    code.start(there)
+    return code.let(f"phi ptr [ {pointer}, %{before} ], [ {made}, %{after} ]", "buffer")
 
 
 def _kept_block(context: Context, size: str, slot: str) -> str:
     """The block in `slot`, which an earlier iteration put there, or a new one."""
     code = context.code
     kept = code.let(f"load ptr, ptr {slot}")
-    before, missing, there = code.block, code.name("missing"), code.name("there")
-    code.branch(code.let(f"icmp eq ptr {kept}, null"), missing, there)
-    code.start(missing)
-    made = _from_runtime(context, size, slot)
-    after = code.block
-    code.start(there)
-    return code.let(f"phi ptr [ {kept}, %{before} ], [ {made}, %{after} ]", "kept")
+    there = code.let(f"icmp ne ptr {kept}, null")
+    return _either(code, there, kept, lambda: _from_runtime(context, size, slot))
 
 
 def _from_runtime(context: Context, size: str, slot: str) -> str:

@@ -41,7 +41,7 @@ from tensorscript.dialects.te.ops import (
     StoreOp,
     UpdateOp,
 )
-from tensorscript.dialects.te.rewriting import replace_loads, substitute
+from tensorscript.dialects.te.rewriting import substitute
 
 from ..te.affine import known
 from ..te.nest import Nest, copy_fresh
@@ -54,7 +54,7 @@ from .contraction_plan import (
     is_streamed,
     lines,
 )
-from .contraction_shape import SUM_DTYPES, Product, Spots
+from .contraction_shape import SUM_DTYPES, Product, results
 from .contraction_tile import (
     TILE_COST,
     Blocking,
@@ -319,23 +319,7 @@ class BlockedProduct(PackedFactors):
         return added if self.depth_blocks.is_const else select(only, total, added)
 
     def _results(self, row: Expr, column: Expr) -> list[Operation]:
-        total = cast(self.total(), self.p.target.value.dtype)
-        spots = Spots(self.buffers, ((self.p.rows, row), (self.p.columns, column)))
-        target = self.p.target
-        if not self.p.epilogue:
-            return [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
-
-        def through(n: Expr) -> Expr | None:
-            return total if n.value == target.buffer else None
-
-        return [
-            StoreOp(
-                s.buffer,
-                spots.indices(s.buffer, s.indices),
-                replace_loads(spots.expression(s.value), through),
-            )
-            for s in self.p.epilogue
-        ]
+        return list(results(self.p, self.buffers, row, column, self.total()))
 
     def build(self) -> list[Operation]:
         packed, nest = self.parts()

@@ -160,8 +160,10 @@ class PackedFactors:
         nobody knows how many columns there are, blocks of many rows do, which pack their own."""
         plain, columns = self._plain(), known(self.panels_n)
         x: Packing = "task" if columns is None and not rows.few else "before"
-        if self.x_hoisted or "x" in plain:
-            x = "before" if self.x_hoisted else "none"
+        if self.x_hoisted:
+            x = "before"
+        elif "x" in plain:
+            x = "none"
         y: Packing = "none" if rows.few and not whole and "y" in plain else "before"
         runs = self.tasks if columns is None and rows.few else min(columns or 1, self.tasks)
         return Plan(1 if rows.few else None, 1 if self.by_rows else runs, x, y)

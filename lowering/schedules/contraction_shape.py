@@ -424,3 +424,26 @@ class Spots:
         own = tuple(indices)
         values = self._values(flat_index(self.buffers[buffer], own))
         return [at(i, values) for i in own]
+
+
+def results(
+    product: Product, buffers: Mapping[str, Buffer], row: Expr, column: Expr, total: Expr
+) -> list[StoreOp]:
+    """What a product stores at a flat row and column, of the sum that is found for them."""
+    target = product.target
+    total = cast(total, target.value.dtype)
+    spots = Spots(buffers, ((product.rows, row), (product.columns, column)))
+    if not product.epilogue:
+        return [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
+
+    def through(n: Expr) -> Expr | None:
+        return cast(total, n.dtype) if n.value == target.buffer else None
+
+    return [
+        StoreOp(
+            s.buffer,
+            spots.indices(s.buffer, s.indices),
+            replace_loads(spots.expression(s.value), through),
+        )
+        for s in product.epilogue
+    ]

@@ -24,12 +24,11 @@ from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
-from tensorscript.dialects.te.expr import Expr, all_of, cast, const, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, SyncOp
-from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.te.expr import Expr, all_of, const, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, SyncOp
 
 from ..te.affine import all_buffers
-from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, recognise
+from .contraction_shape import SUM_DTYPES, Axis, Product, recognise, results
 from .contraction_tile import ceil_div, divides
 from .gpu_staging import THREAD, StagedFactor
 
@@ -151,7 +150,7 @@ class StagedProduct:
     ) -> list[Operation]:
         """`width` columns of a row from `start` on, a multiple of it, through the epilogue; `total`
         is a sum at the loop `lane`."""
-        inner: list[Operation] = list(self._results(row, start + var(lane), total))
+        inner: list[Operation] = list(results(self.p, self.buffers, row, start + var(lane), total))
         inside = [] if divides(self.m, self.block_tile.rows) else [row < self.m]
         if not divides(self.n, width):
             inner = [IfOp(start + var(lane) < self.n, inner)]
@@ -159,25 +158,6 @@ class StagedProduct:
             inside.append(start < self.n)
         line: list[Operation] = [ForOp(lane, width, inner, "vector")]
         return [IfOp(all_of(inside), line)] if inside else line
-
-    def _results(self, row: Expr, column: Expr, total: Expr) -> list[StoreOp]:
-        target = self.p.target
-        total = cast(total, target.value.dtype)
-        spots = Spots(self.buffers, ((self.p.rows, row), (self.p.columns, column)))
-        if not self.p.epilogue:
-            return [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
-
-        def through(n: Expr) -> Expr | None:
-            return cast(total, n.dtype) if n.value == target.buffer else None
-
-        return [
-            StoreOp(
-                s.buffer,
-                spots.indices(s.buffer, s.indices),
-                replace_loads(spots.expression(s.value), through),
-            )
-            for s in self.p.epilogue
-        ]
 
     def build(self) -> list[Operation]:
         body: list[Operation] = [

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorscript.dialects.te.buffers import Buffer, ExprAttr
+from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.expr import Expr, binary, const, mul
 from tensorscript.dialects.te.polynomial import Polynomial, expression, polynomial
 from tensorscript.dialects.te.rewriting import substitute
@@ -30,12 +30,11 @@ ALIGNMENT = 64
 TYPICAL = 64
 
 
-def _typical(buffer: Buffer) -> int:
+def _typical(life: Lifetime) -> int:
     """Bytes of a buffer if all sizes are typical; 0 where that is no possible size."""
-    total = buffer.dtype.itemsize
-    for size in buffer.shape:
-        total *= known(substitute(size, dict.fromkeys(size.free, const(TYPICAL)))) or 0
-    return max(total, 0)
+    size = life.bytes
+    here = substitute(size, dict.fromkeys(size.free, const(TYPICAL)))
+    return max(known(here) or 0, 0)
 
 
 class _Slot:
@@ -52,9 +51,8 @@ class _Slot:
         self.sizes: list[Polynomial] = []
         self.lives: list[Lifetime] = []
 
-    def take(self, life: Lifetime) -> None:
-        self.last = life.last
-        self.typical = max(self.typical, _typical(life.alloc.buffer))
+    def take(self, life: Lifetime, typical: int) -> None:
+        self.last, self.typical = life.last, max(self.typical, typical)
         self.lives.append(life)
         size = polynomial(life.bytes)
         if not any(_covers(other, size) for other in self.sizes):
@@ -85,7 +83,7 @@ def plan_slots(lives: Sequence[Lifetime], start: int) -> None:
     slots: list[_Slot] = []
     for life in sorted(lives, key=lambda item: item.first):
         free = [slot for slot in slots if slot.last < life.first]
-        size = _typical(life.alloc.buffer)
+        size = _typical(life)
         enough = [slot for slot in free if slot.typical >= size]
         if enough:
             slot = min(enough, key=lambda s: s.typical)
@@ -93,7 +91,7 @@ def plan_slots(lives: Sequence[Lifetime], start: int) -> None:
             slot = max(free, key=lambda s: s.typical)
         else:
             slots.append(slot := _Slot())
-        slot.take(life)
+        slot.take(life, size)
     offset = const(start)
     for slot in slots:
         for life in slot.lives:
