@@ -75,10 +75,10 @@ def _is_size(size: object) -> bool:
     return isinstance(size, int) and size >= 0
 
 
-def _dtype(name: str) -> DType:
+def _dtype(name: str, where: str = "") -> DType:
     found = BY_SHORT.get(name) or BY_NAME.get(name)
     if found is None:
-        raise UserError(f"unknown dtype {name!r}")
+        raise UserError(f"unknown dtype {name!r}{where}")
     return found
 
 
@@ -99,9 +99,7 @@ def parse_spec(text: str) -> InputSpec:
     found = _SPEC.fullmatch(text)
     if not found:
         raise UserError(f"cannot read the input {text!r}: expected 1x3x224x224:f32, int or x.npy")
-    dtype = BY_SHORT.get(found["dtype"]) or BY_NAME.get(found["dtype"])
-    if dtype is None:
-        raise UserError(f"unknown dtype {found['dtype']!r} in the input {text!r}")
+    dtype = _dtype(found["dtype"], f" in the input {text!r}")
     words = re.findall(r"\d+|[A-Za-z_]+[A-Za-wyz_0-9]*", found["shape"].replace("x", " "))
     return TensorSpec(tuple(_size(w) for w in words), dtype)
 
