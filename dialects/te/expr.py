@@ -57,6 +57,21 @@ class Expr:
     def __hash__(self) -> int:
         return self._hash
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is this very expression, or the constant that a number is (equal expressions
+        are one: `binary("eq", ..)` asks whether values are).
+
+        Raises:
+            NotKnown: beside a number, of which the running program knows whether it is equal.
+        """
+        if self is other:
+            return True
+        if type(other) not in (int, float, bool):
+            return False
+        if self.op != "const":
+            raise NotKnown("a number that is not known")
+        return self.value == other
+
     def __repr__(self) -> str:
         return text(self)
 

@@ -229,8 +229,8 @@ def test_packed_weights_are_read_one_after_the_other() -> None:
 def test_each_run_of_pixels_fetches_its_part_of_the_next_weights(side: int, channels: int) -> None:
     shapes = (1, 64, side, side), (channels, 64, 3, 3), (channels,)
     x, w, b = (np.ones(s, "f4") for s in shapes)
-    compiled = ts.compile(Packed(Convolution(2, (1, 1, 1, 1)), w, b), (x,), fallback="error")
-    text = compiled.ir("scheduled")
+    module = Packed(Convolution(2, (1, 1, 1, 1)), w, b)
+    text = ts.compile(module, (x,), fallback="error", cpu="x86-64-v4").ir("scheduled")
     fetched = re.findall(r"te\.prefetch weights\.f32\[[^,]+, (.*), 0\], cache 2", text)
     tiles = re.findall(r"te\.for (h\d) in 0 \.\. (\d+) serial", text)
     (turns,) = re.findall(r"te\.for s0_r0 in 0 \.\. (?:min\()?(\d+).* reduce", text)
@@ -280,7 +280,8 @@ def test_planes_are_turned_where_that_is_repaid(size: int, taps: int, turned: bo
 def test_few_pixels_are_split_by_channels() -> None:
     """What a task packs of the weights, no other one reads."""
     arrays = tuple(np.ones(shape, "f4") for shape in ((1, 256, 9, 9), (256, 256, 3, 3), (256,)))
-    text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")
+    compiled = ts.compile(convolved, arrays, fallback="error", cpu="x86-64-v4")
+    text = compiled.ir("scheduled")
     tasks = text.index("te.for hb in 0 .. 8 parallel")
     packed = re.search(r"te\.alloc stack weights: f32\[1, (135|288), 32\]", text)
     assert packed is not None and tasks < packed.start()

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorscript.base.dtypes import bool_, float32, int32, int64
+from tensorscript.base.errors import NotKnown
 from tensorscript.dialects.te.expr import (
     Expr,
     binary,
@@ -237,3 +238,13 @@ def test_a_literal_decides_a_condition_when_it_is_made(known: bool) -> None:
         const(True, bool_) if known else parse("0 < k")
     )
     assert unary("not", const(known, bool_)) is const(not known, bool_)
+
+
+def test_whether_a_number_is_equal_only_the_running_program_knows() -> None:
+    assert const(3) == 3 and const(3) != 4 and const(True) == 1
+    assert var("n") == var("n") and var("n") != var("m") and var("n") != "n"
+    for number in (0, 1.0, True):
+        with pytest.raises(NotKnown):
+            assert var("n") == number
+        with pytest.raises(NotKnown):
+            assert var("n") in (number, None)
