@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,8 @@ HEAVIEST_CHAIN = 400
 """Operations that are written out for several vectors, at most: each takes a while to compile."""
 LONGEST_CHAIN = 32
 """Additions in a row to one accumulator of a long sum."""
+MANY_PARTS = 16
+"""Parts of a long sum that are added up side by side, not in a row."""
 
 
 def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
@@ -170,7 +173,11 @@ def _accumulate(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
         for op in loop.block.ops
     )
     if sums and size is not None and size >= 2 * chunk:
-        _, target = scheduler.do("split", target, chunk, "short")
+        parts, target = scheduler.do("split", target, chunk, "short")
+        if size >= MANY_PARTS * chunk:
+            side = math.isqrt(size // chunk)
+            *_, last = scheduler.do("rfactor", scheduler.do("split", parts, side, "short")[1])
+            scheduler.do("accumulate", last, 4)
     scheduler.do("accumulate", target, lanes)
 
 

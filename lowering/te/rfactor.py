@@ -14,7 +14,9 @@ Arguments: further loops, each the next inner one, that also index the partial r
 vectors of accumulators). Every update inside gets its own partial buffer. The loops around the
 target that are `reduce` and hold nothing else stay between the initialisation and the final step.
 The sum is reassociated, which te allows in reductions. Where the number of iterations is known only
-when the kernel runs, the partial results live in the arena instead of registers.
+when the kernel runs, the partial results live in the arena instead of registers. Where it changes
+inside of the reduction, as that of blocks whose last one is shorter, there are as many of them as
+it is at most, and what is not reached stays neutral.
 """
 
 from __future__ import annotations
@@ -88,14 +90,29 @@ def _outermost(nest: Nest, loop: ForOp) -> ForOp:
     return top
 
 
+def _inside(top: ForOp) -> set[str]:
+    """The loops of a reduction."""
+    return {op.var for op in walk_ops(top) if isinstance(op, ForOp)} | {top.var}
+
+
+def _partials(nest: Nest, loop: ForOp, inside: set[str]) -> Expr | None:
+    """How many partial results a loop has, None where that is not known before the reduction."""
+    if loads_of(loop.extent):
+        return None
+    if not loop.extent.free & (inside | nest.mutable):
+        return loop.extent
+    most = nest.most_iterations(loop)
+    return None if most is None else const(most)
+
+
 def check(nest: Nest, target: str, *others: str) -> str | None:
     loops = _loops(nest, (target, *others))
     if isinstance(loops, str):
         return loops
     top = _outermost(nest, loops[0])
-    inside = {op.var for op in walk_ops(top) if isinstance(op, ForOp)} | {top.var}
+    inside = _inside(top)
     for loop in loops:
-        if loop.extent.free & (inside | nest.mutable) or loads_of(loop.extent):
+        if _partials(nest, loop, inside) is None:
             return f"the extent {loop.extent} of {loop.var} is not known before {top.var}"
     updates = [op for op in walk_ops(loops[-1]) if isinstance(op, UpdateOp)]
     if not updates:
@@ -116,7 +133,10 @@ def apply(nest: Nest, target: str, *others: str) -> None:
     loops = _loops(nest, (target, *others))
     assert not isinstance(loops, str)  # check passed
     top = _outermost(nest, loops[0])
-    shape = tuple(loop.extent for loop in loops)
+    inside = _inside(top)
+    partials = [_partials(nest, loop, inside) for loop in loops]
+    shape = tuple(size for size in partials if size is not None)  # all, as check found
+    sizes = dict(zip((loop.var for loop in loops), shape, strict=True))
     scope = "reg" if all(size.is_const for size in shape) else "arena"
     index = ExprsAttr(tuple(var(loop.var) for loop in loops))
     before: list[Operation] = []
@@ -127,12 +147,13 @@ def apply(nest: Nest, target: str, *others: str) -> None:
         name = nest.fresh(f"{op.buffer}_rf")
         before.append(AllocOp(Buffer(name, dtype, shape), scope))
         neutral = identity(op.combiner, dtype)
-        before.append(_over(nest, loops, "_z", _store(name, neutral), False))
-        after.append(_over(nest, loops, "_r", _reduce(op, name, dtype), True))
+        before.append(_over(nest, sizes, "_z", _store(name, neutral), False))
+        after.append(_over(nest, sizes, "_r", _reduce(op, name, dtype), True))
         op.properties["buffer_name"] = StringAttr(name)
         op.properties["indices_attr"] = index
     for made in (*before, *after):
-        made.location = top.location
+        for op in made.walk():
+            op.location = top.location
     for loop in loops:
         loop.properties.pop("reduction", None)
     insert_before(top, before)
@@ -150,15 +171,14 @@ def _reduce(op: UpdateOp, name: str, dtype: DType) -> Callable[[Sequence[Expr]],
 
 def _over(
     nest: Nest,
-    loops: Sequence[ForOp],
+    sizes: dict[str, Expr],
     suffix: str,
     statement: Callable[[Sequence[Expr]], Operation],
     reduction: bool,
 ) -> Operation:
-    """`statement` under copies of the loops, indexed by them."""
-    names = [nest.fresh(loop.var + suffix) for loop in loops]
+    """`statement` under loops of these sizes, indexed by them."""
+    names = {nest.fresh(name + suffix): size for name, size in sizes.items()}
     body = statement([var(name) for name in names])
-    for loop, name in reversed(list(zip(loops, names, strict=True))):
-        body = ForOp(name, loop.extent, [body], reduction=reduction)
-        body.location = loop.location
+    for name, size in reversed(names.items()):
+        body = ForOp(name, size, [body], reduction=reduction)
     return body

@@ -313,6 +313,25 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   }
 }""",
     ),
+    "rfactor within blocks, the last of which is shorter": (
+        TOTAL,
+        (step("split", "k", 8, "short"), step("rfactor", "k_i")),
+        """
+  te.store y[] = (0.0).f32
+  te.alloc reg y_rf: f32[8]
+  te.for k_i_z in 0 .. 8 serial {
+    te.store y_rf[k_i_z] = (0.0).f32
+  }
+  te.for k_o in 0 .. (N + 7) // 8 serial reduce {
+    te.for k_i in 0 .. min(8, N - k_o * 8) serial {
+      te.update y_rf[k_i] add= x.f32[k_o * 8 + k_i]
+    }
+  }
+  te.for k_i_r in 0 .. 8 serial reduce {
+    te.update y[] add= y_rf.f32[k_i_r]
+  }
+}""",
+    ),
     "cache": (
         ROW_SUM,
         (step("cache", "y", "i", "reg"),),

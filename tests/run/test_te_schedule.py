@@ -292,6 +292,7 @@ def test_what_must_be_legal_is() -> None:
     apply(running_sum(), (step("vectorize", "j"),))
     apply(running_sum(), (step("reorder", "j", "i"), step("parallel", "j")))
     apply(softmax(), (step("fuse_loops", "i", "i2"), step("parallel", "i", 4)))
+    apply(total(), (step("split", "k", 2, "short"), step("rfactor", "k_i")))
     blocks = (step("split", "k", 2, "short"), step("rfactor", "k_o"))
     apply(total(), (*blocks, step("fuse_loops", "k_o_z", "k_o"), step("parallel", "k_o_z")))
     apply(
