@@ -123,19 +123,19 @@ def dot_tile(d: Dots, vector_bytes: int) -> DotTile:
         for columns in range(1, min(d.columns, MOST_SIDE) + 1)
         if rows * columns <= sums
     )
-    best = min(tiles, key=lambda tile: _cost(d, tile))
+    best = min(tiles, key=lambda tile: _cost(d, tile, lanes))
     while lanes < 64 and best.rows * best.columns * lanes < LEAST_SUMS * best.lanes:
         lanes *= 2
     return DotTile(best.rows, best.columns, lanes)
 
 
-def _cost(d: Dots, tile: DotTile) -> float:
-    """In cycles, and what is copied before."""
+def _cost(d: Dots, tile: DotTile, lanes: int) -> float:
+    """In cycles of vectors of `lanes`, and what is copied before."""
     sums = tile.rows * tile.columns
     step = max(sums / 2, LOAD * (tile.rows + tile.columns))
     tiles = -(-d.rows // tile.rows) * -(-d.columns // tile.columns)
     copied = d.depth * sum({"x": d.rows, "y": d.columns}[side] for side in d.copied)
-    return tiles * (step * d.depth / tile.lanes + ACROSS * sums) + PACK_ALONE * copied
+    return tiles * (step * d.depth / lanes + ACROSS * sums) + PACK_ALONE * copied
 
 
 def worth_dots(d: Dots, vector_bytes: int, fixed: frozenset[str], steps: int = 1) -> bool:
@@ -157,7 +157,7 @@ def worth_dots(d: Dots, vector_bytes: int, fixed: frozenset[str], steps: int = 1
     if not made_of(p.y, fixed):
         packing = (PACK if d.columns >= blocking.columns else PACK_ALONE) * columns * d.depth
     blocked = (rows * columns * d.depth / (2 * lanes) + packing) / steps
-    return _cost(d, dot_tile(d, vector_bytes)) < blocked
+    return _cost(d, dot_tile(d, vector_bytes), lanes) < blocked
 
 
 class _DotProducts:

@@ -1,7 +1,8 @@
 """Packing of a factor of a product: panels xp[panel][k][row], a row of them per step of k.
 
-Where memory runs along the depth, squares of it are transposed in registers; a panel is then padded
-to whole squares, and its last rows are the first ones of the next panel, which nothing reads.
+Where memory runs along the depth, squares of it are transposed in registers; a panel that `pads` is
+then padded to whole squares, and its last rows are the first ones of the next panel, which nothing
+reads.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class RowPacker:
         factor: its value, at the variables of `along` (the rows) and `depth`.
         buffers: those of the function, by name.
         lanes: elements of a vector, the most that a side of a square may have.
+        pads: a panel may be padded to whole squares. What is packed while compiling is not: it
+            takes its memory as long as the program does.
     """
 
     factor: Expr
@@ -36,6 +39,7 @@ class RowPacker:
     dtype: DType
     rows: int
     lanes: int
+    pads: bool = True
 
     @property
     def side(self) -> int:
@@ -44,6 +48,8 @@ class RowPacker:
         size = known(depth.size)
         side = min(self.lanes, 8 if self.rows <= 8 else 16)
         if x is None or min(self.rows, side) < 4 or (size is not None and size < side):
+            return 0
+        if self.rows % side and not self.pads:
             return 0
         position = flat_index(self.buffers[str(x.value)], x.args)
         if not depth.names or not (depth.is_even(position) or divides(depth.extents[-1], side)):

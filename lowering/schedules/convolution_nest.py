@@ -115,7 +115,7 @@ class ConvolutionNest(ABC):
         self.sets = Axis([name for name, _ in own], [extent for _, extent in own])
         self._packing = Axis([f"{name}_p" for name in self.sets.names], self.sets.extents)
         x = at(x, dict(zip(self.sets.names, map(var, self._packing.names), strict=True)))
-        self.packer = RowPacker(x, p.rows, p.depth, buffers, self.dtype, packed, lanes)
+        self.packer = RowPacker(x, p.rows, p.depth, buffers, self.dtype, packed, lanes, not whole)
         self.by_panel = self.framed = False
         self.by_panel = bool(blocking.by_panel) if blocking else self._wants_panels()
         batch = set(p.batch.names)
