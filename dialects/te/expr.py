@@ -240,6 +240,13 @@ def as_expr(value: ExprLike, dtype: DType = int64) -> Expr:
     return value if isinstance(value, Expr) else const(value, dtype)
 
 
+def known_as(value: object, number: float) -> bool:
+    """Whether `value` is known to be `number`: what only the running program knows is not."""
+    if isinstance(value, Expr):
+        return value.op == "const" and value.value == number
+    return value == number
+
+
 def _pair(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     if isinstance(a, Expr):
         return a, as_expr(b, a.dtype)

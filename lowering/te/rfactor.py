@@ -152,8 +152,8 @@ def apply(nest: Nest, target: str, *others: str) -> None:
         op.properties["buffer_name"] = StringAttr(name)
         op.properties["indices_attr"] = index
     for made in (*before, *after):
-        for op in made.walk():
-            op.location = top.location
+        for inner in made.walk():
+            inner.location = top.location
     for loop in loops:
         loop.properties.pop("reduction", None)
     insert_before(top, before)

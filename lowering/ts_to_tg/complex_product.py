@@ -7,6 +7,7 @@ from itertools import product as choices
 
 from tensorscript.base.dtypes import real_dtype
 from tensorscript.base.subscripts import equation_of
+from tensorscript.dialects.te.expr import known_as
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, complex_full, complex_of
@@ -79,11 +80,11 @@ def _added(name: str) -> Row:
         alpha: Value = 1, *_: Value,
     ) -> Value:  # fmt: skip
         found = b.call(name, x, y)
-        if alpha != 1:
+        if not known_as(alpha, 1):
             found = b.call("aten::mul", found, alpha)
-        if beta == 0:
+        if known_as(beta, 0):
             return found
-        scaled = base if beta == 1 else b.call("aten::mul", base, beta)
+        scaled = base if known_as(beta, 1) else b.call("aten::mul", base, beta)
         return b.call("aten::add", scaled, found)
 
     return row
@@ -93,7 +94,11 @@ def _addbmm(b: Builder, base: Value, x: Value, y: Value, *rest: Value) -> Value:
     beta, alpha = [*rest, 1, 1][:2] if len(rest) != 1 else (rest[0], 1)
     found = b.call("aten::sum.dim_IntList", b.call("aten::bmm", x, y), [0])
     scaled = b.call("aten::mul", found, alpha)
-    return scaled if beta == 0 else b.call("aten::add", b.call("aten::mul", base, beta), scaled)
+    return (
+        scaled
+        if known_as(beta, 0)
+        else b.call("aten::add", b.call("aten::mul", base, beta), scaled)
+    )
 
 
 def _linear(b: Builder, x: Value, weight: Value, bias: Value = None, *_: Value) -> Value:

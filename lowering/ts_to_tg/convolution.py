@@ -13,7 +13,7 @@ instead: the input position is (y + pad - ky*dilation) / stride where that divid
 from __future__ import annotations
 
 from tensorscript.base.dtypes import DType
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, known_as, select
 
 from .builder import Builder, Rows
 from .elements import as_expr, compute_dtype, known
@@ -89,16 +89,16 @@ def convolve(
     wide = compute_dtype(x.dtype)
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        group = const(0) if groups == 1 else i[1] // per_group
+        group = const(0) if known_as(groups, 1) else i[1] // per_group
         at = [
-            i[2 + d] * steps[d] + (r[1 + d] * dilations[d] - low[d]) if low[d] != 0 else
+            i[2 + d] * steps[d] + (r[1 + d] * dilations[d] - low[d]) if not known_as(low[d], 0) else
             i[2 + d] * steps[d] + r[1 + d] * dilations[d]
             for d in range(spatial)
         ]  # fmt: skip
         guards: list[Expr] = []
         for d, e in enumerate(at):
-            guards += inside(e, x.shape[2 + d], low[d] != 0, high[d] != 0)
-        channel = r[0] if groups == 1 else simplify(group * weight.shape[1] + r[0])
+            guards += inside(e, x.shape[2 + d], not known_as(low[d], 0), not known_as(high[d], 0))
+        channel = r[0] if known_as(groups, 1) else simplify(group * weight.shape[1] + r[0])
         element = body.read(x, [i[0], channel, *at], wide)
         guarded = select(all_of(guards), element, const(0, wide)) if guards else element
         return guarded * body.read(weight, [i[1], r[0], *r[1:]], wide)
@@ -156,23 +156,23 @@ def transposed(
     per_group = weight.shape[1]
     inner = simplify(weight.shape[0] // groups)
     wide = compute_dtype(x.dtype)
-    if all(d == 1 for d in dilations):
+    if all(known_as(d, 1) for d in dilations):
         out = _phased(b, x, weight, sizes, steps, pads, kernel, groups)
         return _with_bias(b, out, bias, x.dtype)
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        group = const(0) if groups == 1 else i[1] // per_group
-        channel = r[0] if groups == 1 else simplify(group * inner + r[0])
+        group = const(0) if known_as(groups, 1) else i[1] // per_group
+        channel = r[0] if known_as(groups, 1) else simplify(group * inner + r[0])
         at, guards = [], []
         for d in range(spatial):
             position = simplify(i[2 + d] + pads[d] - r[1 + d] * dilations[d])
-            if steps[d] != 1:
+            if not known_as(steps[d], 1):
                 guards.append(binary("eq", position % steps[d], 0))
                 position = position // steps[d]
             guards += inside(position, x.shape[2 + d], True, True)
             at.append(position)
         element = body.read(x, [i[0], channel, *at], wide)
-        out = i[1] if groups == 1 else i[1] % per_group
+        out = i[1] if known_as(groups, 1) else i[1] % per_group
         return select(all_of(guards), element, const(0, wide)) * body.read(
             weight, [channel, out, *r[1:]], wide
         )
@@ -220,7 +220,7 @@ def _phased(
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         phases = dict(zip(split, i[2 : 2 + len(split)], strict=True))
-        channel = r[0] if groups == 1 else simplify(i[1] // per_group * inner + r[0])
+        channel = r[0] if known_as(groups, 1) else simplify(i[1] // per_group * inner + r[0])
         at: list[Expr] = []
         chosen: list[Expr] = []
         in_image: list[Expr] = []
@@ -232,12 +232,14 @@ def _phased(
             first = (phase + rest) % steps[d] if rest % steps[d] else phase
             position = simplify(i[2 + len(split) + d] + ahead - back)
             tap = simplify(first + back * steps[d])
-            in_image += inside(position, x.shape[2 + d], taps[d] != 1, True)
-            in_kernel += inside(tap, as_expr(kernel[d]), False, kernel[d] % steps[d] != 0)
+            in_image += inside(position, x.shape[2 + d], not known_as(taps[d], 1), True)
+            in_kernel += inside(
+                tap, as_expr(kernel[d]), False, not known_as(kernel[d] % steps[d], 0)
+            )
             at.append(position)
             chosen.append(tap)
         element = select(all_of(in_image), body.read(x, [i[0], channel, *at], wide), const(0, wide))
-        out = i[1] if groups == 1 else i[1] % per_group
+        out = i[1] if known_as(groups, 1) else i[1] % per_group
         factor = body.read(weight, [channel, out, *chosen], wide)
         if in_kernel:
             factor = select(all_of(in_kernel), factor, const(0, wide))

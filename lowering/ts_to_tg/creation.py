@@ -16,7 +16,7 @@ from tensorscript.base.dtypes import (
     int64,
     promote_types,
 )
-from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, known_as, select
 
 from .builder import Builder, Rows
 from .dims import dtype_asked, dtype_of, sizes_of
@@ -78,7 +78,7 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     start, end, step = (int(v) if isinstance(v, bool) else v for v in (start, end, step))
     floats = any(as_expr(v).dtype is float64 for v in (start, end, step))
     kind = dtype_of(dtype, b.default_dtype if floats else int64)
-    if step == 0:
+    if known_as(step, 0):
         b.error("step must be nonzero")
     is_found = any(isinstance(v, Expr) for v in (start, end, step))
     whole = floats and not kind.is_floating_point
@@ -284,7 +284,7 @@ def _closed_range(
     if any(isinstance(v, Expr) for v in (start, end, step)):
         b.cannot("a closed range whose ends are not known")
     kind = dtype_of(dtype, b.default_dtype)
-    if step == 0:
+    if known_as(step, 0):
         b.error("step must be nonzero")
     if (end - start) * step < 0:
         b.error("upper bound and lower bound inconsistent with step sign")

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import DType, float64
-from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, known_as, select
 
 from .builder import Builder
 from .complex_numbers import conj, mul
@@ -209,7 +209,7 @@ def conjugated(b: Builder, x: ComplexTensor) -> ComplexTensor:
 
 
 def scaled(b: Builder, x: AnyTensor, factor: float | Expr) -> AnyTensor:
-    return x if factor == 1 else b.apply("aten::mul", x, factor)
+    return x if known_as(factor, 1) else b.apply("aten::mul", x, factor)
 
 
 def scale_of(norm: str | None, lengths: Sequence[Length], is_inverse: bool) -> float | Expr:

@@ -10,7 +10,7 @@ from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import check_product_dtype
 from tensorscript.base.subscripts import equation_of
-from tensorscript.dialects.te.expr import Expr, const
+from tensorscript.dialects.te.expr import Expr, binary, const, known_as, select
 
 from .builder import Builder, Rows
 from .complex_tensors import converted
@@ -131,13 +131,16 @@ def scaled_sum(
     read if beta is 0."""
     dtype = dtype or product.dtype
     wide = compute_dtype(dtype)
-    if beta == 0:
+    if known_as(beta, 0):
         return b.pointwise(lambda p, a: p * a, product, alpha, dtype=dtype, compute=wide)
-    if beta == 1 and alpha == 1:
+    if known_as(beta, 1) and known_as(alpha, 1):
         return b.pointwise(lambda e, p: e + p, base, product, dtype=dtype, compute=wide)
-    return b.pointwise(
-        lambda e, p, s, a: s * e + a * p, base, product, beta, alpha, dtype=dtype, compute=wide
-    )
+
+    def scaled(e: Expr, p: Expr, s: Expr, a: Expr) -> Expr:
+        part = s * e if s.op == "const" else select(binary("eq", s, 0), const(0, s.dtype), s * e)
+        return part + a * p
+
+    return b.pointwise(scaled, base, product, beta, alpha, dtype=dtype, compute=wide)
 
 
 def _addmm(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tensorscript.base.dtypes import WIDE_UNSIGNED, bool_
 from tensorscript.base.operand_dtypes import bool_clamp
-from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select, unary
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, known_as, select, unary
 from tensorscript.dialects.te.vocabulary import UNARY_MATH
 
 from .builder import Builder, Rows
@@ -63,7 +63,7 @@ def _sub(b: Builder, x: Value, y: Value, alpha: Value = 1, *_: Value) -> Tensor:
 def _combined(b: Builder, fn: Element, x: Value, y: Value, alpha: Value) -> Tensor:
     """`fn` of x and alpha y, which half types round."""
     given = b.operands(x, y)
-    if alpha == 1:
+    if known_as(alpha, 1):
         return b.pointwise(fn, *given)
     dtype = b.result_type(x, y)
     wide = compute_dtype(dtype)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from tensorscript.base.dtypes import DType, int64
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, known_as, select
 from tensorscript.dialects.tg.ops import ViewOp
 
 from .builder import Builder, Rows
@@ -333,7 +333,7 @@ def _col2im(
             reach = i[d - 2] + pads[d] - r[d] * gaps[d]
             start = reach // steps[d]
             guards += [binary("ge", reach, 0), binary("lt", start, counts[d])]
-            if steps[d] != 1:
+            if not known_as(steps[d], 1):
                 guards.append(binary("eq", reach % steps[d], 0))
             starts.append(start)
         row = i[-3] * cells + r[0] * k[1] + r[1]

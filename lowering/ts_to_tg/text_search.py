@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.records import dataclass
 from tensorscript.base.text import NO_PIECE
-from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
+from tensorscript.dialects.te.expr import Expr, binary, const, known_as, select, unary
 from tensorscript.dialects.tg.types import ScalarType
 
 from .branches import branch
@@ -69,8 +69,8 @@ def _bounds(b: Builder, text: Value, start: Value, end: Value) -> _Bounds:
         e = named(b, value)
         return named(b, binary("max", select(e < 0, e + whole, e), 0))
 
-    first = const(0) if start == 0 else counted(start, size)
-    return _Bounds(first, size if end == -1 else counted(end, size + 1), size)
+    first = const(0) if known_as(start, 0) else counted(start, size)
+    return _Bounds(first, size if known_as(end, -1) else counted(end, size + 1), size)
 
 
 def _place(backwards: bool) -> Callable[..., Expr]:
@@ -149,7 +149,7 @@ def _needs_part(ev: Evaluator, part: Value) -> None:
 def _replace(ev: Evaluator, text: Value, old: Value, new: Value, limit: Value = -1) -> Value:
     b = ev.b
     _needs_part(ev, old)
-    if limit != -1:
+    if not known_as(limit, -1):
         b.cannot("replacing a number of parts of a string")
     out, put = perform(b, "new", (), TEXT), text_column(b, new)
 
@@ -174,7 +174,7 @@ def new_texts(ev: Evaluator, content: Grown) -> ListRef:
 
 def _split(ev: Evaluator, text: Value, separator: Value = None, limit: Value = -1) -> Value:
     b = ev.b
-    if limit != -1 and separator is not None:
+    if not known_as(limit, -1) and separator is not None:
         b.cannot("splitting a string a number of times")
     made = new_grown(b, TextElement())
     if separator is None:

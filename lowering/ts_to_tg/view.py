@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, binary, const, select, var
+from tensorscript.dialects.te.expr import Expr, binary, const, known_as, select, var
 from tensorscript.dialects.te.rewriting import substitute
 
 from .builder import Builder, Rows
@@ -222,7 +222,7 @@ def diagonal(
     start = as_expr(offset)
     skip_rows, skip_columns = (binary("max", e, 0) for e in (-start, start))
     length = binary("min", rows - skip_rows, columns - skip_columns)
-    (length,) = sizes_of(b, [length if offset == 0 else binary("max", length, 0)])
+    (length,) = sizes_of(b, [length if known_as(offset, 0) else binary("max", length, 0)])
     rest = [d for d in range(x.rank) if d not in (p, q)]
     at = [const(0)] * x.rank
     for k, d in enumerate(rest):

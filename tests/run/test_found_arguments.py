@@ -46,6 +46,9 @@ NATIVE = (
     "ts.cat([x[..., :n], x[..., :m]], -1)",
     "x.chunk(n, -1)[0]",
     "x.split(n, 3)[0]",
+    "ts.addmm(x[0, 0].log(), x[0, 1], x[0, 2], beta=n - 2).nan_to_num(7.0)",
+    "ts.add(x, x, alpha=n)",
+    "F.fold(x[:1, :, :4].reshape(1, 12, 16), [5, 5], 2, padding=n - 2 + 0)[..., :m]",
 )
 REFUSED = (
     "ts.tensor_split(x, n, 3)[0]",
