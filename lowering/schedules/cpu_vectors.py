@@ -84,8 +84,7 @@ def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
 
 
 def lanes_of(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
-    """Elements per vector loop: several registers when the body is small. A math function takes
-    most of the 16 registers that there are without AVX-512."""
+    """Elements per vector loop: several registers when the body is small."""
     registers = _registers_of(op, weight_of(op), parameters)
     return registers * parameters.vector_bytes // _widest(op, buffers)
 
@@ -105,8 +104,21 @@ def _registers_of(op: Operation, weight: int, parameters: CPUParameters) -> int:
     if parameters.registers is not None:
         return parameters.registers
     if parameters.vector_bytes < 64 and calls(op):
-        return 1
+        return _registers_of_calls(op, weight) if parameters.vector_bytes == 32 else 1
     return 4 if weight <= LIGHT else 2 if weight <= HEAVY else 1
+
+
+def _registers_of_calls(op: Operation, weight: int) -> int:
+    """The same for math functions without AVX-512, each of which takes most of the 16 registers
+    that there are: more only where few other values are kept. One vector's steps wait for each
+    other, and an AMD processor does not see far enough to find others meanwhile."""
+    if weight > HEAVY:
+        return 1
+    body = list(op.walk())
+    written = {o.buffer for o in body if isinstance(o, (StoreOp, UpdateOp))}
+    kept = {name for name, _ in accesses(op)} - written
+    is_map = not any(isinstance(o, UpdateOp) for o in body)
+    return 4 if is_map and len(kept) <= 1 else 2
 
 
 def shrunk(lanes: int, extent: Expr) -> int:

@@ -9,7 +9,7 @@ for i in 0 .. 8192 {                     for i in 0 .. 8192 {
 While a processor waits for a sum it reads nothing new, and what it fetches by itself ends with the
 page. A single pass that only adds keeps it reading, one that computes powers does not. Where other
 passes follow the powers (softmax), the next row's maximum is looked for beside them (`rows_ahead`),
-which reads early enough.
+which reads early enough; with the vectors that are too short for that, the last pass asks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tensorscript.dialects.te.schedule import Step
 from ..schedule import Scheduler
 from ..te.affine import accesses, bytes_of, coefficient, flat_index, known
 from .cpu_vectors import CPUParameters, is_innermost, loops_in
+from .rows_ahead import LEAST_VECTOR_BYTES
 from .work import calls
 
 AHEAD = 8 << 10
@@ -35,8 +36,11 @@ def fetch_rows(scheduler: Scheduler, row: ForOp, parameters: CPUParameters) -> N
     if not passes:
         return
     last = passes[-1]
-    computes = [calls(op) for op in passes]
-    if any(computes) != (len(passes) == 1) or last.extent is not passes[0].extent:
+    computes = any(calls(op) for op in passes)
+    if last.extent is not passes[0].extent or (
+        computes != (len(passes) == 1)
+        and not (computes and parameters.vector_bytes < LEAST_VECTOR_BYTES)
+    ):
         return
     for read in scheduler.func.params:
         if isinstance(read, Buffer) and read.mode == "in":

@@ -4,7 +4,8 @@ Of a function's own result nobody knows when it is read; while its caller holds 
 writes another. Where what both calls touch is more than the last cache, the first one is not in it
 any more. A result inside of a program is read soon: it alone has to be more than that cache.
 Between the two, stores are as fast either way (`docs/performance.md`, "Past the caches"). Lines
-that are written in parts lose, so all vectors begin at one: those of rows of 500 floats do not.
+that are written in parts lose, so all vectors begin at one: those of rows of 500 floats do not. So
+does without AVX-512 what takes longer to compute than to store.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..te import stream
 from ..te.affine import bytes_of, coefficient, flat_index, known
 from ..te.nest import Nest
 from .cpu_vectors import CPUParameters
+from .work import calls
 
 LEAST_SHARE = 4
 """A result is at least one part in so many of the last cache: less is found there afterwards."""
@@ -52,14 +54,18 @@ def stream_results(scheduler: Scheduler, parameters: CPUParameters) -> None:
         else:
             leaves = 2 * size >= 3 * cache
         nest = scheduler.nest
-        if leaves and _by_lines(nest, buffer) and stream.check(nest, buffer.name) is None:
+        stores = [op for op in walk_ops(func) if isinstance(op, StoreOp)]
+        own = [op for op in stores if op.buffer == buffer.name]
+        lines = all(_begins_line(nest, op, buffer) for op in own)
+        if parameters.vector_bytes < 64 and any(_computes(nest, op) for op in own):
+            continue
+        if leaves and lines and stream.check(nest, buffer.name) is None:
             scheduler.do("stream", buffer.name)
 
 
-def _by_lines(nest: Nest, buffer: Buffer) -> bool:
-    """Whether all stores are vectors that begin at a line where the buffer does."""
-    stores = [op for op in walk_ops(nest.func) if isinstance(op, StoreOp)]
-    return all(_begins_line(nest, op, buffer) for op in stores if op.buffer == buffer.name)
+def _computes(nest: Nest, store: StoreOp) -> bool:
+    """Whether math functions are called in the loop around a store."""
+    return any(calls(loop) for loop in nest.enclosing(store)[-1:])
 
 
 def _begins_line(nest: Nest, store: StoreOp, buffer: Buffer) -> bool:
