@@ -13,6 +13,7 @@ for k_i_r in 0 .. 8 reduce { y[i] add= y_rf[k_i_r] }
 Arguments: further loops, each the next inner one, that also index the partial results (for several
 vectors of accumulators). Every update inside gets its own partial buffer. The loops around the
 target that are `reduce` and hold nothing else stay between the initialisation and the final step.
+What is stored beside the updates stays where it is: nothing changes its order.
 The sum is reassociated, which te allows in reductions. Where the number of iterations is known only
 when the kernel runs, the partial results live in the arena instead of registers. Where it changes
 inside of the reduction, as that of blocks whose last one is shorter, there are as many of them as
@@ -31,7 +32,7 @@ from xdsl.ir import Operation
 from tensorscript.base.dtypes import DType, bool_
 from tensorscript.dialects.te.buffers import Buffer, ExprsAttr
 from tensorscript.dialects.te.expr import Expr, Number, const, load, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, LetOp, StoreOp, UpdateOp
 from tensorscript.dialects.walks import walk_ops
 
 from .dependence import accesses, loads_of
@@ -118,7 +119,7 @@ def check(nest: Nest, target: str, *others: str) -> str | None:
     if not updates:
         return "there is no te.update inside"
     for op in walk_ops(loops[-1]):
-        if not isinstance(op, (UpdateOp, ForOp, IfOp)):
+        if not isinstance(op, (UpdateOp, StoreOp, LetOp, ForOp, IfOp)):
             return f"{op.name} inside"
     for op in updates:
         if any(e.free & inside for e in op.indices):

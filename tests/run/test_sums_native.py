@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,3 +126,23 @@ def test_threads_do_not_change_sums_over_sizes_of_the_call(name: str) -> None:
 def test_sums_over_sizes_of_the_call_are_shared_by_threads() -> None:
     compiled = ts.compile(whole, (ts.TensorSpec(("N",), ts.float32),), options=VERIFIED)
     assert "parallel" in compiled.ir("scheduled")
+
+
+def softmax(x: ts.Tensor) -> ts.Tensor:
+    return ts.softmax(x, 1)
+
+
+@pytest.mark.parametrize("program", [rows, whole, variances, softmax])
+def test_steps_of_long_sums_are_legal(
+    program: Callable[[ts.Tensor], ts.Tensor], tmp_path: Path
+) -> None:
+    """The compiler does not check its own steps; those that are read from a file are."""
+    x = np.random.default_rng(4).random((2, 100001)).astype(np.float32)
+    compiled = ts.compile(program, (x,), fallback="error", cache=False)
+    (tmp_path / "steps.json").write_text(compiled.ir("schedule"))
+    again = ts.compile(
+        program, (x,), fallback="error", cache=False, schedule=tmp_path / "steps.json"
+    )
+    assert "rfactor" in compiled.ir("schedule")
+    assert again.ir("scheduled") == compiled.ir("scheduled")
+    np.testing.assert_array_equal(again(x), compiled(x))
