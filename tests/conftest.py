@@ -49,6 +49,16 @@ def gradient_mode() -> Iterator[None]:
             library.set_grad_enabled(True)
 
 
+@pytest.fixture
+def exact_bytes() -> Iterator[None]:
+    """PyTorch multiplies bytes exactly on every processor: where there is no instruction that adds
+    products of bytes in 32 bits, its other engines add pairs of them in 16, which saturate."""
+    engines = pytest.importorskip("torch").backends.quantized
+    given, engines.engine = engines.engine, "qnnpack"
+    yield
+    engines.engine = given
+
+
 @pytest.fixture(scope="session")
 def samples_folder() -> Path:
     """Archives that PyTorch 2.13 wrote, with inputs and outputs; `samples.json` lists them."""

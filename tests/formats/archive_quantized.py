@@ -49,7 +49,7 @@ def static(name: str, make: Callable[[], nn.Module], *calls: tuple[Any, ...],
             prepared(*calls[0])
             return torch.jit.trace(convert_fx(prepared), calls[0])
 
-    QUANTIZED[name] = ArchiveProgram(build, calls)
+    QUANTIZED[name] = ArchiveProgram(build, calls, is_exact=engine == "qnnpack")
 
 
 class Recurrent(nn.Module):

@@ -27,6 +27,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 ALL = {**STRUCTURE, **STORAGES, **CLASSES, **FUNCTIONS, **MODELS, **DECODERS, **QUANTIZED}
 
 
+@pytest.fixture(autouse=True)
+def engine(request: pytest.FixtureRequest) -> None:
+    """That of PyTorch which the program's products are exact by."""
+    if ALL[request.node.callspec.params["name"]].is_exact:
+        request.getfixturevalue("exact_bytes")
+
+
 @functools.cache
 def archive_of(name: str) -> bytes:
     """What PyTorch saves of a program."""

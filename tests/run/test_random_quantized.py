@@ -139,6 +139,7 @@ def weighted(torch: Any, random: Random, kind: str, shape: Shape) -> tuple[Any, 
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("exact_bytes")
 @pytest.mark.parametrize("first", range(0, 5 * NETWORKS, NETWORKS))
 def test_networks(first: int) -> None:
     torch = pytest.importorskip("torch")
