@@ -36,11 +36,9 @@ def fetch_rows(scheduler: Scheduler, row: ForOp, parameters: CPUParameters) -> N
     if not passes:
         return
     last = passes[-1]
-    computes = any(calls(op) for op in passes)
-    if last.extent is not passes[0].extent or (
-        computes != (len(passes) == 1)
-        and not (computes and parameters.vector_bytes < LEAST_VECTOR_BYTES)
-    ):
+    computes, several = any(calls(op) for op in passes), len(passes) > 1
+    ahead = computes and several and parameters.vector_bytes >= LEAST_VECTOR_BYTES
+    if ahead or not (computes or several) or last.extent is not passes[0].extent:
         return
     for read in scheduler.func.params:
         if isinstance(read, Buffer) and read.mode == "in":

@@ -54,18 +54,20 @@ def stream_results(scheduler: Scheduler, parameters: CPUParameters) -> None:
         else:
             leaves = 2 * size >= 3 * cache
         nest = scheduler.nest
-        stores = [op for op in walk_ops(func) if isinstance(op, StoreOp)]
-        own = [op for op in stores if op.buffer == buffer.name]
-        lines = all(_begins_line(nest, op, buffer) for op in own)
-        if parameters.vector_bytes < 64 and any(_computes(nest, op) for op in own):
-            continue
-        if leaves and lines and stream.check(nest, buffer.name) is None:
+        by_lines = leaves and _by_lines(nest, buffer, parameters.vector_bytes < 64)
+        if by_lines and stream.check(nest, buffer.name) is None:
             scheduler.do("stream", buffer.name)
 
 
-def _computes(nest: Nest, store: StoreOp) -> bool:
-    """Whether math functions are called in the loop around a store."""
-    return any(calls(loop) for loop in nest.enclosing(store)[-1:])
+def _by_lines(nest: Nest, buffer: Buffer, only_moved: bool) -> bool:
+    """Whether all stores are vectors that begin at a line where the buffer does, and if asked for,
+    beside no calls of math functions."""
+    stores = [op for op in walk_ops(nest.func) if isinstance(op, StoreOp)]
+    own = [op for op in stores if op.buffer == buffer.name]
+    return all(
+        _begins_line(nest, op, buffer) and not (only_moved and calls(nest.enclosing(op)[-1]))
+        for op in own
+    )
 
 
 def _begins_line(nest: Nest, store: StoreOp, buffer: Buffer) -> bool:
