@@ -117,8 +117,10 @@ def _registers_of_calls(op: Operation, weight: int) -> int:
     body = list(op.walk())
     written = {o.buffer for o in body if isinstance(o, (StoreOp, UpdateOp))}
     kept = {name for name, _ in accesses(op)} - written
-    is_map = not any(isinstance(o, UpdateOp) for o in body)
-    return 4 if is_map and len(kept) <= 1 else 2
+    updates, stores = (any(isinstance(o, kind) for o in body) for kind in (UpdateOp, StoreOp))
+    if updates and stores:  # as a softmax: two spill
+        return 1
+    return 2 if updates or len(kept) > 1 else 4
 
 
 def shrunk(lanes: int, extent: Expr) -> int:
