@@ -262,9 +262,9 @@ class Prover:
                 continue
             least, most = self.polynomial_bounds(slope)
             if least is not None and least >= 0:
-                choices = self._bounds_of(atom, slope, upper=False)
+                choices = self._bounds_of(atom, slope, rest, upper=False)
             elif most is not None and most <= 0:
-                choices = self._bounds_of(atom, slope, upper=True)
+                choices = self._bounds_of(atom, slope, rest, upper=True)
             else:
                 continue
             tried = False
@@ -300,14 +300,21 @@ class Prover:
             self._facts = facts
 
     def _by_depth(self, p: Polynomial) -> list[Expr]:
-        """Compound atoms first, then variables, the last entered (innermost) loop first."""
-        order = self._order
+        """Compound atoms first (rests of divisions before their quotients), then variables, the
+        last entered (innermost) loop first."""
+        first = -len(self._order)
         return sorted(
-            atoms(p), key=lambda a: -order.get(str(a.value), -1) if a.op == "var" else -(10**9)
+            atoms(p),
+            key=lambda a: (
+                -self._order.get(str(a.value), -1) if a.op == "var" else first - (a.op == "mod")
+            ),
         )
 
-    def _bounds_of(self, atom: Expr, slope: Polynomial, upper: bool) -> Iterator[Polynomial]:
-        """Polynomials that bound `slope * atom` from below, where slope has one sign."""
+    def _bounds_of(
+        self, atom: Expr, slope: Polynomial, rest: Polynomial, upper: bool
+    ) -> Iterator[Polynomial]:
+        """Polynomials that bound `slope * atom` from below, where slope has one sign; `rest` is
+        what it is added to."""
         match atom.op:
             case "var":
                 known = self.ranges.get(str(atom.value))
@@ -317,8 +324,13 @@ class Prover:
             case "min" | "max" if upper == (atom.op == "min"):
                 for e in atom.args:
                     yield product(slope, polynomial(e))
-            case "mod" if upper and (self.bounds(atom.args[1])[0] or 0) > 0:
-                yield product(slope, combine(polynomial(atom.args[1]), ONE, -1))
+            case "mod" if (self.bounds(atom.args[1])[0] or 0) > 0:
+                quotient = binary("floordiv", *atom.args)
+                if quotient in atoms(rest):  # x % n is what x // n * n lacks of x
+                    whole = product(polynomial(quotient), polynomial(atom.args[1]))
+                    yield product(slope, combine(polynomial(atom.args[0]), whole, -1))
+                if upper:
+                    yield product(slope, combine(polynomial(atom.args[1]), ONE, -1))
             case "floordiv" if (step := as_constant(polynomial(atom.args[1]))) and step > 0:
                 if all(c % step == 0 for c in slope.values()):
                     part = {m: c // step for m, c in slope.items()}

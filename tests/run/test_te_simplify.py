@@ -102,6 +102,10 @@ def test_split_tail_is_inside() -> None:
     assert prove(parse("t < 7"), {**ranges, "t": SIZE}, [parse("t < min(N, 8)")]) is None
     assert prove(parse("min(4, N - o * 8) // 2 >= 0"), ranges) is True
     assert prove(parse("min(4, N - o * 9) // 2 >= 0"), ranges) is None
+    beyond = {**ranges, "t": SIZE}
+    assert prove(parse("N // 8 * 8 + t < N"), beyond, [parse("t < N % 8")]) is True
+    assert prove(parse("N // 8 * 8 + t < N - 1"), beyond, [parse("t < N % 8")]) is None
+    assert prove(parse("N // 4 * 4 + t < N"), beyond, [parse("t < N % 8")]) is None
 
 
 def test_names_in_chains_deeper_than_the_stack() -> None:
