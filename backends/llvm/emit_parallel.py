@@ -187,8 +187,8 @@ def finish(context: Context) -> None:
     code = context.code
     code.start("exit")
     release(context, context.heap)
-    if context.tiles:  # what is not in use need not be kept when threads change
-        code.call("void", "llvm.x86.tilerelease", [])
+    if context.tiles:
+        _release_tiles(context)
     if context.streams:
         code.do("fence seq_cst")
     if context.frame:
@@ -197,6 +197,19 @@ def finish(context: Context) -> None:
         code.end(f"ret i32 {code.let(f'load i32, ptr {context.status}')}")
     else:
         code.end("ret i32 0")
+
+
+def _release_tiles(context: Context) -> None:
+    """Registers of the matrix unit that are not in use need not be kept when threads change. A
+    processor that has none would not know the instruction, and the kernel has failed by then."""
+    code = context.code
+    given, done = code.name("given"), code.name("done")
+    status = code.let(f"load i32, ptr {context.status}")
+    code.branch(code.let(f"icmp eq i32 {status}, 0"), given, done)
+    code.start(given)
+    code.call("void", "llvm.x86.tilerelease", [])
+    code.end(f"br label %{done}")
+    code.start(done)
 
 
 def _cell(code: Code, number: int) -> str:
