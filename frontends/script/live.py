@@ -48,7 +48,7 @@ from .emission import Emission
 from .function import FunctionEmitter
 from .live_classes import LiveClasses
 from .live_functions import LiveResolver
-from .overloads import is_stub, stubs_of
+from .overloads import is_stub, lasting, stubs_of
 from .python_names import (
     MATH_CONSTANTS,
     TORCH_ROOTS,
@@ -130,6 +130,7 @@ class World(LiveClasses):
         """What a Python object means as a value of the language."""
         if isinstance(value, types.ModuleType):
             return Namespace(value, self)
+        value = lasting(value)
         if isinstance(scripted := vars(type(value)).get("SCRIPTED"), str):
             # Scripted before: its Python original is compiled into this program, too.
             if (original := getattr(value, scripted)) is None:
@@ -219,10 +220,11 @@ class World(LiveClasses):
     def _composite(
         self, value: object, label: str, em: FunctionEmitter, span: Span | None
     ) -> Sugared | None:
-        """A function of torch that is several operators (ours: PyTorch's are compiled)."""
+        """A function of torch that is several operators, ours or PyTorch's."""
         if label not in OVERLOADED and label not in FLAGGED:
             return None
-        if not home_of(value).startswith("tensorscript.eager"):
+        home = home_of(value)
+        if home != "torch.functional" and not home.startswith("tensorscript.eager"):
             return None
 
         def form(name: str) -> Function:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.importing import imported
 from tensorscript.dialects.ts.typing import is_subtype
 
 from .function import Definition
@@ -23,6 +24,17 @@ from .source import function_source
 
 Stub = Callable[..., object]
 _STUBS: dict[str, list[Stub]] = {}
+_FUNCTIONAL = "torch.nn.functional"
+_OVERLOADED = frozenset(("interpolate", "upsample", "upsample_nearest", "upsample_bilinear"))
+
+
+def lasting(value: object) -> object:
+    """Ours for an overloaded function of PyTorch's `nn.functional`: once PyTorch has compiled such
+    a function it forgets the stubs."""
+    name = getattr(value, "__name__", None)
+    if getattr(value, "__module__", None) == _FUNCTIONAL and name in _OVERLOADED:
+        return getattr(imported("tensorscript.nn.functional"), name)
+    return value
 
 
 def _key(fn: Stub) -> str:
