@@ -7,8 +7,9 @@ for i in 0 .. n {                        for i_o in 0 .. n // 16 {
 }                                   -->       y[i_o*16 + i_v, j_v] = f(x[j_v, i_o*16 + i_v]) } } }
                                          for i_w in 0 .. n % 16 { for j .. }  (as before)
 ```
-Memory is contiguous along i in what is read, along j and then i in what is written (channels that
-are put last): a vector for each j is loaded, and shuffles put them together.
+What is written is contiguous along j and then i; neighbours along i in what is read are neighbours
+in memory (channels that are put last), or a few elements apart (rows of coordinates). For each j a
+vector is loaded or picked out of several, and shuffles put them together.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, var
+from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 from tensorscript.dialects.te.ranges import SIZE
-from tensorscript.dialects.te.rewriting import loads
+from tensorscript.dialects.te.rewriting import loads, substitute
 from tensorscript.dialects.te.simplify import simplify
 
 from .affine import coefficient, flat_index, known
@@ -37,7 +38,7 @@ def check(nest: Nest, target: str, column: str, lanes: int) -> str | None:
     if lanes < 4 or lanes & lanes - 1:
         return "the number of lanes is a power of 2, at least 4"
     row, inner = nest.loops[target], nest.loops[column]
-    if not interleaves(row, inner, nest.buffers):
+    if not reach(row, inner, nest.buffers):
         return f"{column} is no short loop in {target} along which neighbours are written"
     if (known(row.extent) or lanes) < lanes:
         return f"{target} has fewer than {lanes} iterations"
@@ -49,37 +50,40 @@ def check(nest: Nest, target: str, column: str, lanes: int) -> str | None:
     return None
 
 
-def interleaves(row: ForOp, column: ForOp, buffers: Mapping[str, Buffer]) -> bool:
-    """One store in two loops, to neighbours along both, of what lies apart along the inner one."""
+def reach(row: ForOp, column: ForOp, buffers: Mapping[str, Buffer]) -> int:
+    """The largest distance between what neighbours along `row` read in a loop that may be
+    interleaved: one store in two loops, to neighbours along both. 0 where it is another."""
     store, count = column.block.first_op, known(column.extent) or 0
     if only_child(row.block) is not column or not isinstance(store, StoreOp):
-        return False
+        return 0
     zero = row.start.is_int(0) and column.start.is_int(0)
     if store.next_op is not None or not zero or not 2 <= count <= MOST_VECTORS:
-        return False
-    steps = _steps(store.indices, store.buffer, row, column, buffers)
+        return 0
+    written = _position(store.indices, store.buffer, row, column, buffers)
+    steps = coefficient(written, row.var), coefficient(written, column.var)
     if steps[0] is None or steps[1] is None:
-        return False
+        return 0
     if not (steps[0].is_int(count) and steps[1].is_int(1)):
-        return False
-    apart = False
-    for read in loads(store.value):
-        along, across = _steps(read.args, str(read.value), row, column, buffers)
-        if along is None or across is None or not (along.is_int(0) or along.is_int(1)):
-            return False
-        apart |= along.is_int(1)
-    return apart
+        return 0
+    most = 0
+    for place in range(count):  # which column it is may tell what is read
+        for read in loads(substitute(store.value, {column.var: const(place)})):
+            position = _position(read.args, str(read.value), row, column, buffers)
+            step = coefficient(position, row.var)
+            distance = None if step is None else known(step)
+            if distance is None or not 0 <= distance <= MOST_VECTORS:
+                return 0
+            most = max(most, distance)
+    return most
 
 
-def _steps(
+def _position(
     indices: tuple[Expr, ...], buffer: str, row: ForOp, column: ForOp,
     buffers: Mapping[str, Buffer],
-) -> tuple[Expr | None, Expr | None]:  # fmt: skip
-    """How far apart neighbours of both loops are."""
+) -> Expr:  # fmt: skip
     # A reshaped tensor is read by quotient and remainder, which meet in its memory.
     ranges = {loop.var: SIZE for loop in (row, column)}
-    position = simplify(flat_index(buffers[buffer], indices), ranges)
-    return coefficient(position, row.var), coefficient(position, column.var)
+    return simplify(flat_index(buffers[buffer], indices), ranges)
 
 
 def apply(nest: Nest, target: str, column: str, lanes: int) -> None:

@@ -38,10 +38,36 @@ def test_vectors_of_all_channels_are_written_together() -> None:
     assert found.split("\n", 1)[1] == TOGETHER.strip("\n")
 
 
+ROWS = """
+te.func @f kernel logical (x: f32[8, 3], out y: f32[8, 3]) {
+  te.for i in 0 .. 8 serial {
+    te.for j in 0 .. 3 serial {
+      te.store y[i, j] = x.f32[i, (j + 1) % 3] * x.f32[i, 0]
+    }
+  }
+}"""
+ROWS_TOGETHER = """
+  te.for i_o in 0 .. 2 serial {
+    te.for i_v in 0 .. 4 vector {
+      te.for j_v in 0 .. 3 vector {
+        te.store y[i_o * 4 + i_v, j_v] = x.f32[i_o * 4 + i_v, (j_v + 1) % 3] * x.f32[i_o * 4 + i_v, 0]
+      }
+    }
+  }
+}
+"""  # noqa: E501  # as it is printed
+
+
+def test_columns_of_rows_are_picked_apart_and_put_together() -> None:
+    found = run_steps(ROWS, (step("interleave", "i", "j", 4),))
+    assert found.split("\n", 1)[1] == ROWS_TOGETHER.strip("\n")
+
+
 @pytest.mark.parametrize(
     ("change", "lanes", "reason"),
     [
-        (("x.f32[j, i]", "x.f32[0, 2 * i + j]"), 4, "no short loop in i"),
+        (("x.f32[j, i]", "x.f32[0, 9 * i + j]"), 4, "no short loop in i"),
+        (("x.f32[j, i]", "x.f32[0, 9 - i]"), 4, "no short loop in i"),
         (("y[i, j]", "y[i, 2 - j]"), 4, "no short loop in i"),
         (("", ""), 3, "power of 2"),
         (("", ""), 16, "i has fewer than 16 iterations"),

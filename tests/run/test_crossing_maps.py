@@ -49,6 +49,24 @@ def crossed_back(x: ts.Tensor) -> ts.Tensor:
     return x.flip(0).t() + 1
 
 
+def crossed_vectors(x: ts.Tensor) -> ts.Tensor:
+    return ts.cross(x, x.roll(1, 0), dim=1)
+
+
+def first_halves(x: ts.Tensor) -> ts.Tensor:
+    return ts.cat([x[:, 1:] - x[:, :-1], x[:, :1] * x[:, -1:]], 1)
+
+
+def by_number(x: ts.Tensor) -> ts.Tensor:
+    return x * x[:, :1] + x.flip(1)
+
+
+ROWS: dict[Program, Callable[[np.ndarray], np.ndarray]] = {
+    crossed_vectors: lambda x: np.cross(x, np.roll(x, 1, 0)),
+    first_halves: lambda x: np.concatenate([x[:, 1:] - x[:, :-1], x[:, :1] * x[:, -1:]], 1),
+    by_number: lambda x: x * x[:, :1] + x[:, ::-1],
+}
+
 MATRICES: dict[Program, Callable[[np.ndarray], np.ndarray]] = {
     turned: np.rot90,
     turned_back: lambda x: np.rot90(x, 3),
@@ -75,6 +93,22 @@ def test_what_is_computed_of_bytes_on_the_way() -> None:
     x = np.arange(4 * 3 * 9 * 5).reshape(4, 3, 9, 5).astype("u1")
     found = ts.compile(normalised_last, (x,), fallback="error")(x)
     np.testing.assert_array_equal(found, x.transpose(0, 2, 3, 1).astype("f4") * 2 - 1)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1", "i8"])
+@pytest.mark.parametrize("shape", [(5, 3), (16, 3), (50, 2), (47, 3), (32, 4), (63, 4), (70, 5)])
+@pytest.mark.parametrize("program", ROWS, ids=lambda p: p.__name__)
+def test_rows_of_coordinates(program: Program, shape: tuple[int, int], dtype: str) -> None:
+    if program is crossed_vectors:
+        shape = (shape[0], 3)
+    x = np.random.default_rng(0).integers(0, 9, shape).astype(dtype)
+    found = ts.compile(program, (x,), fallback="error")(x)
+    np.testing.assert_array_equal(found, ROWS[program](x))
+
+
+def test_rows_of_coordinates_are_interleaved() -> None:
+    x = np.zeros((64, 3), "f4")
+    assert "interleave" in ts.schedule(crossed_vectors, (x,), start="default").steps
 
 
 @pytest.mark.parametrize("shape", [(16, 32), (37, 50), (64, 16), (17, 41), (18, 33)])
