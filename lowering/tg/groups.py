@@ -38,8 +38,8 @@ LINE_LIMIT = 1 << 8
 LONG_ROW = 256
 """Elements from which on reading a row once more costs more than what two stages lose that short
 rows are turned for."""
-MANY_ROWS = 64
-"""Rows that are enough for threads; fewer are cut in themselves, as a reduction alone can be."""
+MANY_ROWS = 8
+"""Rows that are enough for threads, which share nothing else of such a kernel."""
 SERIAL_LIMIT = 1 << 12
 """A domain this small needs no threads, so stages may share nothing and still be one kernel."""
 
