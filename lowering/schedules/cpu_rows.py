@@ -35,7 +35,7 @@ from .places import narrow_places, track_places
 from .rows import fuse_rows, hoist_numbers
 from .rows_ahead import look_ahead
 from .rows_aside import copy_aside, rows_aside
-from .rows_fetched import fetch_rows
+from .rows_fetched import fetch_rows, fetch_sums
 from .short_rows import rows_as_lanes, short_rows, worth_turning
 from .tallied import tally_elements
 
@@ -109,6 +109,7 @@ def schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
             schedule_row(scheduler, around.block if around else row, parameters)
             if around is not None:
                 fetch_rows(scheduler, around, parameters)
+        fetch_sums(scheduler)
     for loop in loops_in(func.block):
         if loop.kind.data == "serial" and not loop.is_reduction:
             make_parallel(scheduler, loop, parameters)

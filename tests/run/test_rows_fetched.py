@@ -25,6 +25,14 @@ def total(x: ts.Tensor) -> ts.Tensor:
     return x.sum(-1)
 
 
+def greatest(x: ts.Tensor) -> ts.Tensor:
+    return x.amax(-1)
+
+
+def deviation(x: ts.Tensor) -> ts.Tensor:
+    return (x - x.amax(-1, True)).abs().sum(-1)
+
+
 def of_the_sum(x: ts.Tensor) -> ts.Tensor:
     return F.layer_norm(x + x.flip(0), (x.size(-1),))
 
@@ -42,7 +50,12 @@ def of_the_sum(x: ts.Tensor) -> ts.Tensor:
         (variance, (16, 20000), ts.float32, None),  # by parts, each of which is read on and on
         (logsumexp, (1024, 1024), ts.float32, 2048),
         (softmax, (1024, 1024), ts.float32, None),  # its maxima are looked for ahead
-        (total, (1024, 1024), ts.float32, None),  # reads all the time
+        (total, (1024, 1024), ts.float32, 512),  # reads all the time, from beyond the second cache
+        (total, (1024, 1024), ts.float64, 256),
+        (total, (256, 1024), ts.float32, None),  # lies in the second cache
+        (total, (1 << 20,), ts.float32, 512),
+        (greatest, (1024, 1024), ts.float32, 512),
+        (deviation, (1024, 1024), ts.float32, 2048),  # the second pass asks for the next row
     ],
 )
 def test_what_is_asked_for(
@@ -56,8 +69,8 @@ def test_what_is_asked_for(
     assert found == ([] if distance is None else [["p0", distance]])
 
 
-@pytest.mark.parametrize("program", [layer_norm, logsumexp, variance, of_the_sum])
-@pytest.mark.parametrize("shape", [(97, 513), (256, 300), (3, 20000)])
+@pytest.mark.parametrize("program", [layer_norm, logsumexp, variance, of_the_sum, total, greatest])
+@pytest.mark.parametrize("shape", [(97, 513), (256, 300), (3, 20000), (700, 1001)])
 def test_results_are_the_same(program: Program, shape: tuple[int, int]) -> None:
     x = np.random.default_rng(0).standard_normal(shape).astype("f4")
     made = ts.compile(program, (x,), fallback="error")(x)
