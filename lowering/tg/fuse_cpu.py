@@ -28,6 +28,7 @@ from .groups import (
     Alone,
     Group,
     KernelSource,
+    feeds_scan,
     joins,
     joins_parts,
     shared_at_the_end,
@@ -91,6 +92,8 @@ class _Fuser:
     def _shared(self, group: Group, op: KernelSource) -> tuple[int, int] | None:
         """The numbers of first and last dimensions shared if `op` may become a stage of the group,
         else None."""
+        if feeds_scan(group, op):
+            return group.shared, 0
         joined = joins(group, op, self.on_cpu)
         if joined is not None or not self.on_cpu:
             return joined
@@ -100,6 +103,7 @@ class _Fuser:
     def _add_to(self, group: Group, op: KernelSource, shared: int, last: int = 0) -> int:
         group.alike = 0 if isinstance(op, Alone) else shared_at_the_end(group, op)
         group.shared, group.shared_last = shared, last
+        group.closed |= isinstance(op, Alone)
         group.ops.append(op)
         group.nodes += weight_of(op)
         return group.index

@@ -81,9 +81,9 @@ class Group:
 
     @property
     def category(self) -> str:
-        first = self.ops[0]
-        if isinstance(first, Alone):
-            return first.name.removeprefix("tg.")
+        last = self.ops[-1]
+        if isinstance(last, Alone):
+            return last.name.removeprefix("tg.")
         if self.has_contraction:
             products = sum(isinstance(op, ContractOp) for op in self.ops)
             return "contraction" if products == 1 else "attention"
@@ -209,6 +209,15 @@ def _is_of_cases(op: KernelSource) -> bool:
     """A map of many cases, which are done together in a kernel of their own
     (`schedules/cases.py`)."""
     return isinstance(op, ComputeOp) and are_many(op.expr)
+
+
+def feeds_scan(group: Group, op: KernelSource) -> bool:
+    """Whether the group is one map, all of which the scan `op` reads, element by element, and
+    nothing else does: it is computed where it is read."""
+    (first, *others) = group.ops
+    if others or not isinstance(op, ScanOp) or not isinstance(first, ComputeOp):
+        return False
+    return first.result is op.input and first.result.has_one_use() and not _is_of_cases(first)
 
 
 def joins(group: Group, op: KernelSource, on_cpu: bool) -> tuple[int, int] | None:

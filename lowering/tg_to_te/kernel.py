@@ -96,8 +96,8 @@ def lower_kernel(
     builder.bind_parameters()
     stages = [op for op in kernel.block.ops if not isinstance(op, YieldOp)]
     statements: list[Operation] = []
-    if lower := _SEQUENTIAL.get(type(stages[0])):
-        statements = lower(builder, stages[0])
+    if lower := _SEQUENTIAL.get(type(stages[-1])):
+        statements = lower(builder, stages[-1])
     elif tests_places(stages):
         statements = lower_tested_places(builder, stages)
     else:

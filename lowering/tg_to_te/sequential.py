@@ -17,10 +17,11 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.ordering import comes_before
-from tensorscript.dialects.tg.ops import ScanOp, ScatterOp, SortOp, identity
+from tensorscript.dialects.tg.ops import ComputeOp, ScanOp, ScatterOp, SortOp, identity
 from tensorscript.dialects.tg.types import TensorType
 
 from .builder import KernelBuilder
+from .merged_dimensions import ranges_of
 
 
 def _type(op: Operation) -> TensorType:
@@ -38,15 +39,21 @@ def _nest(sizes: Sequence[Expr], skip: int, inner: list[Operation]) -> list[Oper
 
 
 def lower_scan(builder: KernelBuilder, op: Operation) -> list[Operation]:
-    """One running value per line along the axis."""
+    """One running value per line along the axis, of a tensor or of what is computed there."""
     assert isinstance(op, ScanOp)
     type_, axis = _type(op), op.axis.data
-    source, out = builder.places[op.input], builder.places[op.result]
+    out = builder.places[op.result]
     indices = [var(f"i{d}") for d in range(type_.rank)]
+    ranges = dict(ranges_of(zip((f"i{d}" for d in range(type_.rank)), type_.shape, strict=True)))
+    if isinstance(given := op.input.owner, ComputeOp):
+        own = {f"i{d}": index for d, index in enumerate(indices)}
+        value = builder.expression(given.inputs, given.expr, own, ranges)
+    else:
+        value = builder.places[op.input].read(indices, ranges)
     wide, combiner = op.running_dtype, op.combiner.data
     running = Buffer("running", wide, ())
     step: list[Operation] = [
-        UpdateOp("running", (), combiner, cast(source.read(indices), wide)),
+        UpdateOp("running", (), combiner, cast(value, wide)),
         StoreOp(out.buffer.name, indices, cast(load("running", (), wide), type_.dtype)),
     ]
     line: list[Operation] = [

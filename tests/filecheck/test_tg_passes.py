@@ -132,6 +132,15 @@ def two_sums(rows: int, columns: int, second: str = "i0, r0") -> str:
     )
 
 
+def running_sum(uses: int) -> str:
+    """Of squares, which are the result as well where they have another use."""
+    squares = ", %e" if uses > 1 else ""
+    return function(f"""
+  %e = tg.pointwise %x <"a0.f32[i0, i1] * a0.f32[i0, i1]"> : ({T}) -> {T}
+  %s = "tg.scan"(%e) <{{axis = #builtin.int<1>, combiner = "add"}}> : ({T}) -> {T}
+  tg.return %s{squares} : {T}{f", {T}" if squares else ""}""")
+
+
 COLUMN_SUM = function(
     """
   %s = tg.reduce %x "add" <"a0.f32[r0, i0]"> over <"24"> : (!tg.tensor<"f32[24, 1000]">) -> \
@@ -314,6 +323,26 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         two_sums(4, 1000),
         "fuse",
         ['category = "reduction"', '"add"', "tg.yield", 'category = "reduction"', '"max"'],
+    ),
+    "fuse: a map that a scan alone reads is computed there": (
+        running_sum(1),
+        "fuse",
+        ['category = "scan"', "tg.pointwise", "tg.scan", "tg.yield", "tg.return"],
+    ),
+    "fuse: a map that is read elsewhere stays": (
+        running_sum(2),
+        "fuse",
+        ['category = "pointwise"', "tg.pointwise", "tg.yield", 'category = "scan"', "tg.scan"],
+    ),
+    "loops: a scan of a map": (
+        running_sum(1),
+        "loops",
+        [
+            "te.for i0 in 0 .. 64",
+            "te.for i1 in 0 .. 1000",
+            "te.update running[] add= f64(p0.f32[i0, i1] * p0.f32[i0, i1])",
+            "te.store o0[i0, i1] = f32(running.f64[()])",
+        ],
     ),
     "fuse: channels of large images share the pixels": (
         of_channels(8, 21, 65536),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -250,3 +251,50 @@ def test_what_is_no_scan(line: str, why: str) -> None:
     text = f"te.func @k kernel scheduled (out y: i64[]) {{\nte.var c: i64 = 1\n{line}\n}}"
     with pytest.raises(VerifyException, match=why):
         verify_function(next(functions(parse_te(text))))
+
+
+def of_squares(x: Tensor) -> Tensor:
+    return (x * x).cumsum(1)
+
+
+def of_a_mask(x: Tensor) -> Tensor:
+    return (x > 0).cumsum(0)
+
+
+def behind(x: Tensor) -> Tensor:
+    return (x.flip(1) + x[:, :1]).cummax(1)[0]
+
+
+def of_columns(x: Tensor) -> Tensor:
+    return (x[:, ::2] - 1).cumprod(0)
+
+
+def read_twice(x: Tensor) -> tuple[Tensor, Tensor]:
+    y = x * 2
+    return y.cumsum(1), y
+
+
+MAPS: dict[Callable[..., object], Callable[[np.ndarray], Any]] = {
+    of_squares: lambda x: np.cumsum((x * x).astype("f8"), 1),
+    of_a_mask: lambda x: np.cumsum(x > 0, 0),
+    behind: lambda x: np.maximum.accumulate(x[:, ::-1] + x[:, :1], 1),
+    of_columns: lambda x: np.cumprod((x[:, ::2] - 1).astype("f8"), 0),
+    read_twice: lambda x: (np.cumsum((x * 2).astype("f8"), 1), x * 2),
+}
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (5, 70), (70, 9), (40, 129), (0, 4)])
+@pytest.mark.parametrize("program", MAPS, ids=lambda f: f.__name__)
+def test_what_runs_along_is_computed_on_the_way(
+    program: Callable[..., object], shape: tuple[int, int]
+) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype("f4")
+    wanted, specs = MAPS[program](x), (ts.TensorSpec(("N", "M"), ts.float32),)
+    for example in ((x,), specs):
+        found = ts.compile(program, example, fallback="error")(x)
+        for one, other in zip(_parts(found), _parts(wanted), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
