@@ -7,6 +7,8 @@ here: the dtype, and that the elements are those of the array. Results become te
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from types import CodeType
 from typing import Any
 
 from tensorscript.backends.cpu.signature import ArraySpec, Signature
@@ -44,7 +46,36 @@ def tensor_call(found: Specialisation) -> Callable[..., Any]:
         result = builtin(*given)
         return self.dispatch(*args) if result is MISSED else wrap(result)
 
-    return call
+    names: dict[str, Any] = {f"d{k}": dtype for k, dtype in enumerate(dtypes)}
+    names |= {"MODES": MODES, "MISSED": MISSED, "Tensor": Tensor}
+    names |= {"builtin": builtin, "wrap": wrap, "general": call}
+    exec(_written_out(tuple(dtype is not None for dtype in dtypes)), names)
+    written: Callable[..., Any] = names["written"]
+    return written
+
+
+@cache
+def _written_out(are_tensors: tuple[bool, ...]) -> CodeType:
+    """The code of a `__call__` that looks at each of so many arguments by name, and leaves what
+    does not pass to a `general` one: without its loop a call takes half of the time."""
+    tensors = [k for k, is_tensor in enumerate(are_tensors) if is_tensor]
+    taken = "".join(f"a{k}, " for k in range(len(are_tensors)))
+    given = ", ".join(f"a{k}._array" if is_ else f"a{k}" for k, is_ in enumerate(are_tensors))
+    fits = " and ".join(f"type(a{k}) is Tensor and a{k}.dtype is d{k}" for k in tensors) or "True"
+    return compile(
+        f"""
+def written(self, *args, **kwargs):
+    if not (kwargs or len(args) != {len(are_tensors)} or MODES.has_gpus or MODES.has_readings):
+        ({taken}) = args
+        if {fits}:
+            result = builtin({given})
+            if result is not MISSED:
+                return wrap(result)
+    return general(self, *args, **kwargs)
+""",
+        __name__,
+        "exec",
+    )
 
 
 def _missed(*arguments: object, **named: object) -> object:
@@ -62,7 +93,9 @@ def _wrapper(signature: Signature) -> Callable[[Any], Any]:
     if len(dtypes) > 1:
         return lambda results: tuple(map(_wrapped, results, dtypes))
     (only,) = dtypes
-    return lambda result: _wrapped(result, only)
+    if only is None:
+        return lambda result: result
+    return lambda result: Tensor(result, only)
 
 
 def _wrapped(result: Any, dtype: DType | None) -> Any:
