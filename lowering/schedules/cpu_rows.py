@@ -55,7 +55,9 @@ def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
             position = flat_index(buffers[name], indices)
             outer = coefficient(position, loop.var)
             outer_gathers += _gathers(outer)
-            inner_gathers += all(_gathers(coefficient(position, way)) for way in ways)
+            # Shuffles are better than what lies far apart.
+            most = MOST_STEP if _gathers(outer, MOST_STEP) else 2
+            inner_gathers += all(_gathers(coefficient(position, way), most) for way in ways)
             along_outer += not _gathers(outer, MOST_STEP) and outer is not const(0)
     if tiny:
         alone = not any(_long_loops_between(loop, r) for r in reductions)

@@ -113,6 +113,21 @@ def test_a_block_of_rows_is_turned() -> None:
     np.testing.assert_allclose(compiled(x), shifted / shifted.sum(2, keepdims=True), rtol=1e-5)
 
 
+def shares_across(x: ts.Tensor) -> ts.Tensor:
+    return x.softmax(1)
+
+
+@pytest.mark.parametrize("shape", [(128, 128, 4), (70, 33, 7), (5, 20, 3)])
+def test_short_rows_across_are_shuffled_rather_than_gathered(shape: tuple[int, ...]) -> None:
+    """Lanes along the first dimension would each read a line of their own."""
+    x = np.random.default_rng(2).standard_normal(shape).astype("f4")
+    compiled = ts.compile(shares_across, (x,), cpu="x86-64-v4", fallback="error")
+    assert '"vectorize_outer", "i0"' not in compiled.ir("schedule")
+    shifted = np.exp(x - x.max(1, keepdims=True))
+    host = ts.compile(shares_across, (x,), fallback="error")
+    np.testing.assert_allclose(host(x), shifted / shifted.sum(1, keepdims=True), rtol=1e-5)
+
+
 def test_loops_over_a_short_row_are_written_out() -> None:
     """Of rows of up to 16: what one of them stores for the next one stays in a register."""
     for length in (10, 17):
