@@ -252,7 +252,7 @@ class CompiledFunction(Inspected):
 
     def _made(self, specs: Sequence[ArgumentSpec], bound: Bound) -> Specialisation | None:
         """`specialise`, and the state as it is now."""
-        made = self.specialise(specs)
+        made = self.specialise(self._opened(specs))
         if made is not None:
             bound.state = bind_state(self.program.receiver, made.plan, self._gpu)
         return made
@@ -265,11 +265,26 @@ class CompiledFunction(Inspected):
         if isinstance(forms, Refused):
             return forms
         for made in forms:
-            state = bind_state(self.program.receiver, made.plan, self._gpu)
-            if state.key == made.plan.state_specs and self._sharing(made, state) == made.sharing:
+            if made.admits(specs) and (state := self._state_of(made)) is not None:
                 bound.state = state
                 return made
         return None if len(forms) < MOST_STATES else CHANGING_STATE
+
+    def _state_of(self, made: Specialisation) -> Bound | None:
+        """The state as it is now, None where the form is for another one."""
+        state = bind_state(self.program.receiver, made.plan, self._gpu)
+        same = state.key == made.plan.state_specs and self._sharing(made, state) == made.sharing
+        return state if same else None
+
+    def _opened(self, specs: Sequence[ArgumentSpec]) -> Sequence[ArgumentSpec]:
+        """What a form is made for: sizes that other forms leave open are open in it, too, unless
+        there is such a form and it is for other sizes."""
+        forms = self._known.of(specs)
+        if isinstance(forms, Refused) or not forms or not forms[0].plan.sizes:
+            return specs
+        named = forms[0].specs
+        mine = any(made.specs == named and self._state_of(made) is not None for made in forms)
+        return specs if mine else named
 
     def _sharing(self, made: Specialisation, state: Bound | None = None) -> Sharing:
         """How the tensors of the object that a program changes share memory now."""

@@ -53,6 +53,10 @@ class Specialisation:
     tensor_class: type[Any] | None = None
     sharing: Sharing = ()
 
+    def admits(self, specs: Sequence[ArgumentSpec]) -> bool:
+        """Whether it is for arguments of these specs."""
+        return self.specs == tuple(specs) or _admits(self.specs, specs, self.plan.above_one)
+
 
 @dataclass(frozen=True)
 class Refused:

@@ -10,6 +10,7 @@ from tensorscript.base.dtypes import (
     DType,
     bool_,
     complex128,
+    float16,
     float64,
 )
 from tensorscript.base.errors import OperatorError
@@ -19,6 +20,7 @@ from ..storage import Array, cast, floating, is_tensor, promoted, rounded, wrap
 from .pointwise import (
     apply2,
     factor,
+    unary,
 )
 
 
@@ -92,6 +94,10 @@ def fmod(self: Any, other: Any) -> Any:
     return wrap(apply2(np.fmod, self, other, dtype), dtype)
 
 
+_ROOT = unary(np.sqrt)
+_INVERSE_ROOT = unary(lambda x: 1 / np.sqrt(x))
+
+
 def power(self: Any, exponent: Any) -> Any:
     """Integers stay integers; a negative integer exponent is refused for a number exponent."""
     dtype = promoted(self, exponent)
@@ -99,6 +105,9 @@ def power(self: Any, exponent: Any) -> Any:
         raise OperatorError("Integers to negative integer powers are not allowed.")
     if dtype.is_integral or dtype is bool_:
         return wrap(apply2(_integer_power, self, exponent, dtype), dtype)
+    is_root = dtype.is_floating_point and dtype is not float16
+    if is_root and not is_tensor(exponent) and abs(exponent) == 0.5:
+        return (_ROOT if exponent > 0 else _INVERSE_ROOT)(self)
     return wrap(apply2(np.power, self, exponent, dtype), dtype)
 
 

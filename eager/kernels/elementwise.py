@@ -330,7 +330,7 @@ def _sinc(x: Array) -> Array:
 
 def relu(self: Any) -> Any:
     x = compute(self)
-    return wrap(np.maximum(x, x.dtype.type(0)), self.dtype)
+    return wrap(np.where(x < 0, x.dtype.type(0), x), self.dtype)  # NaN and -0 stay
 
 
 def conj_physical(self: Any) -> Any:

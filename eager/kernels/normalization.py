@@ -197,7 +197,15 @@ def instance_norm(
     self: Any, weight: Any, bias: Any, mean: Any, var: Any, use_input_stats: bool,
     momentum: float, eps: float, cudnn: bool = True,
 ) -> Any:  # fmt: skip
+    if (mean is None) != (var is None):
+        raise OperatorError(
+            "running_mean and running_var must either both be None or neither be None"
+        )
     if not use_input_stats:
+        if mean is None:
+            raise OperatorError(
+                "Expected running_mean and running_var to be defined when use_input_stats is false"
+            )
         return batch_norm(self, weight, bias, mean, var, False, momentum, eps)
     x = compute(self)
     over = tuple(range(2, x.ndim))

@@ -58,6 +58,8 @@ def scan(fn: Callable[..., Any]) -> Kernel:
         if not x.ndim:
             return wrap(x, out)
         wide = fn(x, axis=axis, dtype=_RUNNING.get(x.dtype.kind, x.dtype))
+        if fn is np.cumsum:
+            wide = wide + 0  # sums begin with 0, of which one with -0 is 0
         with np.errstate(over="ignore"):
             return wrap(wide.astype(x.dtype), out)
 

@@ -10,7 +10,7 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
 from .dims import dimension
-from .elements import compute_dtype
+from .elements import as_expr, compute_dtype, known
 from .sizes import simplify
 from .values import Tensor, Value
 
@@ -90,6 +90,10 @@ def _rrelu(
     """The middle slope; in training one is drawn for each element that is not positive."""
     if not isinstance(training, bool):
         b.cannot("a flag that is not known")
+    b.check(
+        known(binary("le", as_expr(low), as_expr(high))),
+        "Lower bound should be less than or equal to the upper bound",
+    )
     if training:
         below = b.apply("aten::le", x, 0)
         held = b.cast(b.apply("aten::masked_select", x, below), float64)

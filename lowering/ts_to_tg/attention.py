@@ -6,7 +6,7 @@ import math
 
 from tensorscript.base.dtypes import bool_
 from tensorscript.base.records import dataclass
-from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, select, unary
 
 from .builder import Builder, Rows
 from .elements import as_expr, compute_dtype
@@ -30,6 +30,13 @@ def attention(
     *_: Value,
 ) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value."""
+    by_tiles = {query.rank, key.rank, value.rank} == {4} and value.shape[-1] is query.shape[-1]
+    if mask is not None and isinstance(causal, Expr) and not by_tiles:
+        b.check(
+            unary("not", causal),
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+            "is_causal=True",
+        )
     if enable_gqa:
         key, value = (_repeated(b, t, query) for t in (key, value))
     # Under a mask, a row without any admissible key has no weight anywhere.

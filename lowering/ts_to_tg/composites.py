@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import bool_, float64, int64, promote_types
@@ -150,6 +151,12 @@ def _multi_dot(b: Builder, tensors: list[Tensor], *_: Value) -> Tensor:
 
 
 def _vander(b: Builder, x: Tensor, n: Value = None, *_: Value) -> Tensor:
+    if n is not None:
+        b.check(known(binary("gt", as_expr(n), 1)), "N must be greater than 1.")
+    return _powers(b, x, n)
+
+
+def _powers(b: Builder, x: Tensor, n: Value) -> Tensor:
     """Powers 0, 1, ... of each element, along a new last dimension."""
     if not x.rank:
         x = b.apply("aten::reshape", x, [1])
@@ -166,7 +173,7 @@ def _vander_from_highest(
 ) -> Tensor:
     if x.rank != 1:
         b.error("x must be a one-dimensional tensor.")
-    found = b.apply("aten::linalg_vander", x, n)
+    found = _powers(b, x, n)
     return found if increasing else b.apply("aten::flip", found, [-1])
 
 
@@ -275,6 +282,9 @@ def _histogram(
         b.cannot("ends of a histogram that are not known")
     if bins <= 0:
         b.error(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    given = [float(end.value if isinstance(end, Expr) else end) for end in (low, high)]  # type: ignore[arg-type]  # known numbers
+    if not all(map(math.isfinite, given)):
+        b.error(f"torch.histc: range of [{given[0]:g}, {given[1]:g}] is not finite")
     wide = compute_dtype(x.dtype)
     flat = b.apply("aten::reshape", x, [-1])
     if low == high and flat.shape[0] is const(0):

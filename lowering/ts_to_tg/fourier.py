@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import DType, float64
+from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, known_as, select
 
 from .builder import Builder
@@ -212,8 +213,13 @@ def scaled(b: Builder, x: AnyTensor, factor: float | Expr) -> AnyTensor:
     return x if known_as(factor, 1) else b.apply("aten::mul", x, factor)
 
 
+_NORMS = ("backward", "forward", "ortho")
+
+
 def scale_of(norm: str | None, lengths: Sequence[Length], is_inverse: bool) -> float | Expr:
     """What a transform is multiplied by; `norm` says which way the whole factor goes."""
+    if norm not in (None, *_NORMS):
+        raise OperatorError(f'Invalid normalization mode: "{norm}"')
     if norm != "ortho" and (norm == "forward") == is_inverse:
         return 1
     total = math.prod(lengths)

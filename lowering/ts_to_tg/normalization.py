@@ -140,7 +140,10 @@ def batch_norm(
 ) -> Tensor:
     if product(x.shape).is_int(0):
         return b.copied(x)
-    if training or mean is None:
+    for name, found in (("mean", mean), ("var", var)):
+        if found is None and not training:
+            b.error(f"running_{name} must be defined in evaluation mode")
+    if training:
         return _batch_norm_training(b, x, weight, bias, mean, var, momentum, eps)
     wide = compute_dtype(x.dtype)
 
@@ -238,7 +241,13 @@ def instance_norm(
     eps: float,
     *_: Value,
 ) -> Tensor:
+    if (mean is None) != (var is None):
+        b.error("running_mean and running_var must either both be None or neither be None")
     if not use_input:
+        if mean is None:
+            b.error(
+                "Expected running_mean and running_var to be defined when use_input_stats is false"
+            )
         return batch_norm(b, x, weight, bias, mean, var, False, momentum, eps)
     now, spread = moments(b, x, list(range(2, x.rank)), True, 0)
     if mean is not None and var is not None:

@@ -76,7 +76,7 @@ def median(position: Position, name: str) -> Callable[..., Value]:
     def row(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, *_: Value) -> Value:
         if dim is None:
             flat = b.call("aten::reshape", x, [-1])
-            if b.is_found(flat.shape[0]):
+            if b.may_be_zero(flat.shape[0]):
                 b.cannot(f"the {name} of a tensor that may be empty")
             if flat.shape[0].is_int(0):
                 return b.full((), x.dtype is bool_ or float("nan"), x.dtype)
@@ -84,7 +84,7 @@ def median(position: Position, name: str) -> Callable[..., Value]:
                 b.unimplemented("median_cpu", bool_)
             return _pick(b, flat, 0, False, position)[0]
         d = dimension(b, dim, x.rank)
-        if x.rank and (x.shape[d].is_int(0) or b.is_found(x.shape[d])):
+        if x.rank and (x.shape[d].is_int(0) or b.may_be_zero(x.shape[d])):
             message = f"median(): Expected reduction dim {d} to have non-zero size."
             b.check(_literal(binary("ne", x.shape[d], 0)), message)
         if x.dtype is bool_:

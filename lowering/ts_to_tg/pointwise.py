@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import WIDE_UNSIGNED, bool_
+from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_, float16
 from tensorscript.base.operand_dtypes import bool_clamp
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, known_as, select, unary
 from tensorscript.dialects.te.vocabulary import UNARY_MATH
@@ -63,15 +63,27 @@ def _sub(b: Builder, x: Value, y: Value, alpha: Value = 1, *_: Value) -> Tensor:
 def _combined(b: Builder, fn: Element, x: Value, y: Value, alpha: Value) -> Tensor:
     """`fn` of x and alpha y, which half types round."""
     given = b.operands(x, y)
+    dtype = b.result_type(x, y)
+    _check_alpha(b, alpha, dtype)
     if known_as(alpha, 1):
         return b.pointwise(fn, *given)
-    dtype = b.result_type(x, y)
     wide = compute_dtype(dtype)
 
     def scaled(p: Expr, q: Expr, s: Expr) -> Expr:
         return fn(p, cast(cast(_times(q, s), dtype), wide))
 
     return b.pointwise(scaled, *given, b.rounded(alpha, dtype), dtype=dtype, compute=wide)
+
+
+def _check_alpha(b: Builder, alpha: Value, dtype: DType) -> None:
+    is_bool = alpha.dtype is bool_ if isinstance(alpha, Expr) else isinstance(alpha, bool)
+    is_float = isinstance(alpha, float) or (
+        isinstance(alpha, Expr) and alpha.dtype.is_floating_point
+    )
+    if is_bool and dtype is not bool_:
+        b.error("Boolean alpha only supported for Boolean results.")
+    if is_float and not dtype.is_floating_point:
+        b.error("For integral input tensors, argument alpha must not be a floating point number.")
 
 
 def _mul(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
@@ -116,6 +128,10 @@ def floor_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
 def _div_mode(b: Builder, x: Value, y: Value, mode: str | None = None, *_: Value) -> Tensor:
     if mode is None:
         return true_div(b, x, y)
+    if mode not in ("floor", "trunc"):
+        b.error(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
     if (dtype := b.result_type(x, y)) in WIDE_UNSIGNED or dtype is bool_:
         b.unimplemented(f"div_{mode}_cpu", dtype)
     if mode == "floor":
@@ -160,9 +176,10 @@ def _pow(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
         if float(y).is_integer() and 0 < y <= 64 and (y <= 4 or not dtype.is_floating_point):
             n, wide = int(y), compute_dtype(dtype)
             return b.pointwise(lambda p: integer_power(p, n), x, dtype=dtype, compute=wide)
-        if y == 0.5 and dtype.is_floating_point:
+        if abs(y) == 0.5 and dtype.is_floating_point and dtype is not float16:
+            root = "sqrt" if y > 0 else "rsqrt"
             return b.pointwise(
-                lambda p: call("sqrt", p), x, dtype=dtype, compute=compute_dtype(dtype)
+                lambda p: call(root, p), x, dtype=dtype, compute=compute_dtype(dtype)
             )
     if isinstance(y, Expr) and not dtype.is_floating_point:
         b.check(known(binary("ge", y, 0)), "Integers to negative integer powers are not allowed.")

@@ -181,7 +181,12 @@ def _split(b: Builder, x: Tensor, size: Value, dim: Value = 0, *_: Value) -> lis
         return split_sizes(b, x, size, dim)
     d = dimension(b, dim, x.rank)
     total = literal(b, x.shape[d], "the size that is split")
-    step = literal(b, size_of(size), "the size of the parts") or max(total, 1)
+    step = literal(b, size_of(size), "the size of the parts")
+    if total and not step:
+        b.error(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}"
+        )
+    step = step or 1
     parts = [min(step, total - at) for at in range(0, total, step)] or [0]
     return split_sizes(b, x, parts, d)
 

@@ -197,6 +197,7 @@ def _renorm(b: Builder, x: Tensor, p: Value, dim: int, limit: Value, *_: Value) 
     d = dim % x.rank
     message = f"renorm: expected maxnorm to be >= 0 but got {limit}"
     b.check(known(binary("ge", as_expr(limit), 0)), message)
+    b.check(known(binary("gt", as_expr(p), 0)), "renorm: non-positive-norm not supported")
     length = b.call("aten::norm.ScalarOpt_dim", x, p, [k for k in range(x.rank) if k != d], True)
     wide = compute_dtype(length.dtype)
 

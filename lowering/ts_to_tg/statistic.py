@@ -51,6 +51,8 @@ def _quantile(ignore_nan: bool) -> Callable[..., Tensor]:
                 "quantile() interpolation must be one of linear, lower, higher, midpoint or"
                 f" nearest, but got {method}"
             )
+        if isinstance(q, Tensor) and q.rank > 1:
+            b.error("quantile() q must be a scalar or 1D tensor")
         places = q if isinstance(q, Tensor) else b.full((), q, x.dtype)
         inside = b.pointwise(
             lambda e: binary("and", binary("ge", e, 0), binary("le", e, 1)), places, dtype=bool_,

@@ -513,3 +513,26 @@ def test_memory_that_others_write_to_is_read_again() -> None:
             settled = entry.native()
     assert entry.native() is settled, "what changes again and again is no constant"
     assert settled.stats.is_native
+
+
+class Changing(torch.nn.Module):
+    """Another program after the first call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mode = "first"
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.mode == "first":
+            self.mode = "later"
+            return x + 1
+        return x * 3
+
+
+def test_code_of_a_later_state_has_open_sizes_as_well() -> None:
+    compiled = torch.compile(
+        Changing(), (torch.TensorSpec(("N", 2), torch.float32),), fallback="error"
+    )
+    sums = [float(compiled(torch.ones(n, 2)).sum()) for n in (3, 3, 4, 1, 0, 5)]
+    assert sums == [12, 18, 24, 6, 0, 30]
+    assert compiled.stats.native == ["(Nx2:f32)", "(Nx2:f32)", "(0x2:f32)"]
