@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.expr import Expr, mul, var
 from tensorscript.dialects.te.ops import ForOp
-from tensorscript.dialects.te.polynomial import divided, expression, polynomial
+from tensorscript.dialects.te.polynomial import as_constant, divided, expression, polynomial
 from tensorscript.dialects.te.rewriting import loads, walk
 from tensorscript.dialects.walks import walk_ops
 
@@ -46,7 +46,7 @@ def parts(nest: Nest, loop: ForOp) -> tuple[Expr, Expr] | None:
         if not n.free <= visible:
             continue
         times, rest = divided(polynomial(loop.extent), polynomial(n))
-        if not rest:
+        if not rest and as_constant(times) != 1:  # else the second loop would be the first
             return expression(times), n
     return None
 

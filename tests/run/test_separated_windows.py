@@ -65,3 +65,18 @@ def test_short_rows_stay_in_registers() -> None:
     compiled = ts.compile(greatest, (np.zeros((2, 12, 112), "f4"),), fallback="error")
     assert compiled.ir("kernels").count("tg.reduce") == 2
     assert compiled.ir("te").count("te.func") == 2  # one kernel, and the host's
+
+
+def cut_by_two(x: ts.Tensor) -> ts.Tensor:
+    return F.unfold(x, 2, stride=2)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 4, "D"), ("A", "B", "C", "D")])
+def test_a_loop_is_not_cut_by_its_own_size(shape: tuple[int | str, ...]) -> None:
+    """Of D // 2 iterations, divided by D // 2: the second of two loops would be the first again."""
+    compiled = ts.compile(cut_by_two, (ts.TensorSpec(shape, ts.float32),), fallback="error")
+    for size in (2, 5, 70):
+        x = np.arange(8.0 * size, dtype="f4").reshape(1, 2, 4, size)
+        parts = x[..., : size // 2 * 2].reshape(1, 2, 2, 2, size // 2, 2)
+        wanted = parts.transpose(0, 1, 3, 5, 2, 4).reshape(1, 8, -1)
+        np.testing.assert_array_equal(compiled(x), wanted)
