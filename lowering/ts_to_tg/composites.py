@@ -169,11 +169,14 @@ def _powers(b: Builder, x: Tensor, n: Value) -> Tensor:
 
 
 def _vander_from_highest(
-    b: Builder, x: Tensor, n: Value = None, increasing: Value = False
-) -> Tensor:
+    b: Builder, x: AnyTensor, n: Value = None, increasing: Value = False
+) -> AnyTensor:
     if x.rank != 1:
         b.error("x must be a one-dimensional tensor.")
-    found = _powers(b, x, n)
+    if isinstance(x, Tensor):
+        found: AnyTensor = _powers(b, x, n)
+    else:
+        found = b.apply("aten::linalg_vander", x, n)
     return found if increasing else b.apply("aten::flip", found, [-1])
 
 
