@@ -20,7 +20,6 @@ from ..storage import Array, cast, floating, is_tensor, promoted, rounded, wrap
 from .pointwise import (
     apply2,
     factor,
-    unary,
 )
 
 
@@ -94,10 +93,6 @@ def fmod(self: Any, other: Any) -> Any:
     return wrap(apply2(np.fmod, self, other, dtype), dtype)
 
 
-_ROOT = unary(np.sqrt)
-_INVERSE_ROOT = unary(lambda x: 1 / np.sqrt(x))
-
-
 def power(self: Any, exponent: Any) -> Any:
     """Integers stay integers; a negative integer exponent is refused for a number exponent."""
     dtype = promoted(self, exponent)
@@ -107,7 +102,8 @@ def power(self: Any, exponent: Any) -> Any:
         return wrap(apply2(_integer_power, self, exponent, dtype), dtype)
     is_root = dtype.is_floating_point and dtype is not float16
     if is_root and not is_tensor(exponent) and abs(exponent) == 0.5:
-        return (_ROOT if exponent > 0 else _INVERSE_ROOT)(self)
+        root = np.sqrt(cast(self, dtype))
+        return wrap(root if exponent > 0 else 1 / root, dtype)
     return wrap(apply2(np.power, self, exponent, dtype), dtype)
 
 

@@ -133,6 +133,13 @@ def test_signs_of_zeros_and_infinities(compiled: bool) -> None:
     assert not np.signbit(np.asarray(run(running))).any()
 
 
+def test_roots_of_integers_are_floats() -> None:
+    whole = ts.tensor([4, 9])
+    for found in (whole**0.5, whole.to(ts.bfloat16) ** -0.5, ts.tensor(4) ** -0.5):
+        assert found.dtype.is_floating_point
+    assert (whole**0.5).tolist() == [2.0, 3.0]
+
+
 def sums(x: ts.Tensor) -> ts.Tensor:
     places = (x > 5).to(ts.int64)
     return ts.zeros(2, dtype=x.dtype).scatter_add(0, places, x).float()
