@@ -6,7 +6,7 @@ changes is carried in the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from xdsl.ir import Block, SSAValue
@@ -207,7 +207,8 @@ class LoopState:
 
     def _widened(self, old: Value, new: Value, heap: Heap) -> Value:
         """What is carried at first, with options for the kinds that an iteration adds to it;
-        `NOTHING` if it adds none. The iterations change constants only: `None` to a tensor."""
+        `NOTHING` if it adds none. The iterations change constants (`None` to a tensor) or the ranks
+        of tensors."""
         if UNINITIALIZED in (old, new) or same_value(old, new):
             return NOTHING
         if is_textual(old) and is_textual(new):
@@ -215,7 +216,8 @@ class LoopState:
         kinds = set(map(self._slot, options_of(old)))
         new_ones = {self._slot(v): v for v in options_of(new)}
         more = [v for slot, v in new_ones.items() if slot not in kinds]
-        if not more or not any(map(self._is_known, (*options_of(old), *more))):
+        changes = (*options_of(old), *more)
+        if not more or not (any(map(self._is_known, changes)) or _are_tensors(changes)):
             return NOTHING
         if len(kinds) + len(more) > MOST_OPTIONS:
             self.b.cannot("a loop that makes ever more strings or kinds of values")
@@ -410,3 +412,7 @@ def _named(content: Value) -> dict[object, Value]:
     if isinstance(content, tuple):
         return dict(enumerate(content))
     return {k: content[k] for k in content} if isinstance(content, dict) else {}
+
+
+def _are_tensors(values: Iterable[Value]) -> bool:
+    return all(isinstance(value, Tensor) for value in values)
