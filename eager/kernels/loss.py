@@ -141,7 +141,7 @@ def cross_entropy(
     axis = 1 if x.ndim > 1 else 0
     log_p = softmax_array(x, axis, log=True)
     classes = x.shape[axis]
-    smooth = label_smoothing
+    smooth = max(label_smoothing, 0.0)  # less than 0 PyTorch does not look at
     if target.dtype.is_floating_point:
         y = compute(target) * (1 - smooth) + smooth / max(classes, 1)
         shape = [1] * x.ndim

@@ -90,7 +90,7 @@ def _trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) 
     """Sums of neighbours stay in the dtype of `y`, so those of uint8 wrap, as PyTorch's do."""
     d = dimension(b, dim, y.rank)
     if y.shape[d].is_int(0):
-        return b.apply("aten::sum.dim_IntList", y, [d])
+        return b.apply("aten::sum.dim_IntList", y, [d], False, y.dtype.code)
     if isinstance(x, Tensor | ComplexTensor):
         areas = _panels(b, "trapezoid", y, x, d)
         return b.apply("aten::div", b.call("aten::sum.dim_IntList", areas, [d]), 2.0)

@@ -162,3 +162,23 @@ def test_there_is_no_middle_of_nothing() -> None:
     np.testing.assert_array_equal(compiled(x), x[1])
     with pytest.raises(TensorScriptError, match="to have non-zero size"):
         compiled(x[:1])
+
+
+def area(x: ts.Tensor) -> ts.Tensor:
+    return ts.trapezoid(x)
+
+
+def smoothed(x: ts.Tensor) -> ts.Tensor:
+    return F.cross_entropy(x, ts.tensor([1, 0]), label_smoothing=-0.5)
+
+
+def test_the_area_of_nothing_keeps_its_dtype() -> None:
+    x = ts.zeros(0, dtype=ts.int32)
+    assert area(x).dtype is ts.compile(area, (x,), fallback="error")(x).dtype is ts.int32
+
+
+def test_labels_are_not_sharpened() -> None:
+    x = ts.arange(6.0).reshape(2, 3)
+    wanted = float(F.cross_entropy(x, ts.tensor([1, 0])))
+    for found in (smoothed(x), ts.compile(smoothed, (x,), fallback="error")(x)):
+        assert float(found) == pytest.approx(wanted)
