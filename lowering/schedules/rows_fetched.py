@@ -64,9 +64,7 @@ def fetch_sums(scheduler: Scheduler) -> None:
             continue
         readers = [loop for loop in loops if any(name == read.name for name, _ in accesses(loop))]
         if len(readers) == 1:
-            step = Step("prefetch", readers[0].var, (read.name, NEAR // read.dtype.itemsize))
-            if scheduler.why_not(step) is None:
-                scheduler.apply(step)
+            _ask_ahead(scheduler, readers[0], read, NEAR // read.dtype.itemsize)
 
 
 def _is_sum(loop: ForOp) -> bool:
@@ -92,6 +90,11 @@ def _fetch(scheduler: Scheduler, last: ForOp, read: Buffer, row: int) -> None:
     """A whole number of rows ahead where several are."""
     elements = AHEAD // read.dtype.itemsize
     distance = elements if row > elements else -(-elements // row) * row
-    step = Step("prefetch", last.var, (read.name, distance))
+    _ask_ahead(scheduler, last, read, distance)
+
+
+def _ask_ahead(scheduler: Scheduler, loop: ForOp, read: Buffer, distance: int) -> None:
+    """Prefetch so many elements ahead, where the loop may."""
+    step = Step("prefetch", loop.var, (read.name, distance))
     if scheduler.why_not(step) is None:
         scheduler.apply(step)
