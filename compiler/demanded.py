@@ -7,8 +7,8 @@ from typing import Any
 from tensorscript.base.dtypes import BY_CODE
 from tensorscript.base.schema import schema
 from tensorscript.eager.demands import demand_on
-from tensorscript.eager.stand_in import Unknown, stand_in
-from tensorscript.lowering.ts_to_tg.facts import TensorFacts
+from tensorscript.eager.stand_in import Unknown, UnknownNumber, stand_in
+from tensorscript.lowering.ts_to_tg.facts import RunTimeNumber, TensorFacts
 
 
 def refuse(name: str, arguments: list[Any]) -> None:
@@ -38,6 +38,8 @@ def _shown(value: Any, kind: str) -> Any:
     """An argument of a kind of the schema's as eager mode has it."""
     if isinstance(value, TensorFacts):
         return stand_in(value.dtype, value.rank, value.shape)
+    if isinstance(value, RunTimeNumber):
+        return UnknownNumber()
     if isinstance(value, list):
         return [_shown(v, kind) for v in value]
     return BY_CODE[value] if kind == "ScalarType" and isinstance(value, int) else value

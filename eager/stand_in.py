@@ -1,4 +1,5 @@
-"""Tensors of which only the dtype and perhaps the sizes are known, for demands to look at.
+"""Tensors of which only the dtype and perhaps the sizes are known, and numbers of which nothing
+is, for demands to look at.
 
 A demand (`demands`) seldom reads elements: what it asks of dtypes and sizes holds before there
 are any, so that compilers refuse by the same table.
@@ -45,6 +46,20 @@ class _Extent:
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _unknown
     __getitem__ = __iter__ = __len__ = __bool__ = __array__ = _unknown
+    __hash__ = None  # type: ignore[assignment]  # it has no equality either
+
+
+class UnknownNumber:
+    """In place of a number; also words that would quote it raise Unknown."""
+
+    def _unknown(self, *_: object) -> NoReturn:
+        raise Unknown
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _unknown
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _unknown
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _unknown
+    __neg__ = __abs__ = __round__ = __int__ = __float__ = __complex__ = __index__ = _unknown
+    __len__ = __iter__ = __getitem__ = __array__ = __repr__ = __str__ = __format__ = _unknown
     __hash__ = None  # type: ignore[assignment]  # it has no equality either
 
 

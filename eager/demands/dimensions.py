@@ -25,11 +25,6 @@ def _cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Non
     normal_dim(dim, max(array(x1).ndim, array(x2).ndim))
 
 
-def _quantile(self: Any, q: Any, dim: int | None = None, *_: Any) -> None:
-    if dim is not None:
-        normal_dim(dim, array(self).ndim)
-
-
 def _topk(self: Any, k: int, dim: int = -1, *_: Any) -> None:
     n = array(self).ndim
     normal_dim(dim, n)
@@ -67,7 +62,6 @@ DIMENSIONED: dict[str, Demand] = {
     **each(_named(1), "sort", "argsort"),
     **each(_named(2), "sort.stable", "argsort.stable"),
     **each(_cosine_similarity, "cosine_similarity"),
-    **each(_quantile, "quantile", "quantile.scalar", "nanquantile", "nanquantile.scalar"),
     **each(_topk, "topk"),
     **each(_unbind, "unbind.int"),
     **each(_split, "split.Tensor", "split.sizes", "split", "split_with_sizes"),

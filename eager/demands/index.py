@@ -45,11 +45,15 @@ def check_put(target: Any, kinds: Sequence[DType], values: Any, accumulate: bool
 _PLACES = frozenset((int32, int64, uint8, bool_))
 
 
+def _index(self: Any, indices: Sequence[Any]) -> None:
+    if not all(i is None or i.dtype in _PLACES for i in indices):
+        raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
+
+
 def _index_put(
     self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, *_: Any
 ) -> None:
-    if not all(i is None or i.dtype in _PLACES for i in indices):
-        raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
+    _index(self, indices)
     check_put(self, [i.dtype for i in indices if i is not None], values, accumulate)
 
 
@@ -142,6 +146,7 @@ def _where(condition: Any, *_: Any) -> None:
 
 INDEXED: dict[str, Demand] = {
     **each(check_filled, "index_fill.int_Tensor"),
+    **each(_index, "index.Tensor"),
     **each(_index_put, "index_put", "_index_put_impl"),
     **each(_index_select, "index_select"),
     **each(_index_copy, "index_copy"),

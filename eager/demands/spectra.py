@@ -11,8 +11,12 @@ from ..storage import array
 from .words import Demand, Ints, each, require
 
 
+_SCALES = ("backward", "forward", "ortho")
+
+
 def _transform(self: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> None:
-    """There is a dimension to run along, and each is named once."""
+    """The scale is one of three, there is a dimension to run along, and each is named once."""
+    require(norm is None or norm in _SCALES, f'Invalid normalization mode: "{norm}"')
     rank = array(self).ndim
     dims = [dim] if isinstance(dim, int) else list(dim or ())
     if rank == 0 and dims:

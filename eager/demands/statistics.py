@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import WIDE_UNSIGNED, bfloat16, bool_
+from tensorscript.base.dtypes import WIDE_UNSIGNED, bfloat16, bool_, float32, float64
 from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
@@ -94,10 +94,44 @@ def _kth(self: Any, k: int, dim: int = -1, *_: Any) -> None:
     )
 
 
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(
+    self: Any,
+    q: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    interpolation: str = "linear",
+    *_: Any,
+) -> None:
+    """Where between its neighbours a quantile lies is said by one of `_METHODS`."""
+    if isinstance(q, TensorBase):
+        require(array(q).ndim <= 1, "quantile() q must be a scalar or 1D tensor")
+    require(
+        self.dtype in (float32, float64),
+        "quantile() input tensor must be either float or double dtype",
+    )
+    if isinstance(q, TensorBase):
+        require(q.dtype is self.dtype, "quantile() q tensor must be same dtype as the input tensor")
+    require(
+        interpolation in _METHODS,
+        "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
+        f"got {interpolation}",
+    )
+    if dim is not None:
+        normal_dim(dim, array(self).ndim)
+
+
 _ROUNDED = {"floor": "div_floor_cpu", "trunc": "div_trunc_cpu"}
 
 
 def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -> None:
+    require(
+        rounding_mode is None or rounding_mode in _ROUNDED,
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+        f"'{rounding_mode}'",
+    )
     dtype = promoted(self, other)
     if rounding_mode in _ROUNDED and (dtype in WIDE_UNSIGNED or dtype is bool_):
         raise unimplemented(_ROUNDED[rounding_mode], dtype)
@@ -110,6 +144,7 @@ COUNTED: dict[str, Demand] = {
     **each(_histogram, "histogram.bins_tensor"),
     **each(_along_something("mode", 0), "mode"),
     **each(_kth, "kthvalue"),
+    **each(_quantile, "quantile", "quantile.scalar", "nanquantile", "nanquantile.scalar"),
     **each(_rounded_division, "div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode",
            "divide.Scalar_mode"),
 }  # fmt: skip

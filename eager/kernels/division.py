@@ -29,11 +29,6 @@ def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
         return wrap(apply2(np.divide, self, other, dtype, factor), dtype)
     if rounding_mode == "floor":
         return floor_divide(self, other)
-    if rounding_mode != "trunc":
-        raise OperatorError(
-            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"'{rounding_mode}'"
-        )
     dtype = promoted(self, other)
     _refuse_complex("div_trunc_cpu", dtype)
     if dtype.is_floating_point:

@@ -30,6 +30,8 @@ from .view_inverse import inverse_of
 
 Row = Callable[..., Value]
 Rows = dict[str, Row]
+Update = Callable[[Body, list[Expr]], tuple[Sequence[Expr], Expr]]
+"""The place and the value of one update of a scatter, by its indices."""
 
 
 def repeated_dimensions(x: Tensor) -> list[int]:
@@ -186,7 +188,7 @@ class Builder(Emitter):
         self,
         base: Tensor,
         extents: Sequence[Expr],
-        make: Callable[[Body, list[Expr]], tuple[Sequence[Expr], Expr]],
+        make: Update,
         combiner: str = "set",
     ) -> Tensor:
         """`base` with elements set or combined, for d0 < extents[0], ... in order."""

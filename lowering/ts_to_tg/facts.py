@@ -23,27 +23,29 @@ class TensorFacts:
     shape: tuple[int, ...] | None
 
 
+@dataclass(frozen=True)
+class RunTimeNumber:
+    """A number that only the running program knows."""
+
+
 Refuse = Callable[[str, list[Any]], None]
-"""Is given an overload and its arguments in schema order, tensors as TensorFacts; raises
-OperatorError for those that the operator does not take."""
+"""Is given an overload and its arguments in schema order, tensors as TensorFacts, numbers that are
+not known as RunTimeNumber; raises OperatorError for those that the operator does not take."""
 
 
-def facts_of(values: Sequence[Value]) -> list[Any] | None:
-    """The arguments as Refuse takes them; None if a number is known only at run time."""
-    found: list[Any] = []
-    for v in values:
-        if isinstance(v, Tensor | ComplexTensor):
-            found.append(_facts(v))
-        elif isinstance(v, list | tuple):
-            parts = facts_of(v)
-            if parts is None:
-                return None
-            found.append(parts)
-        elif isinstance(v, Expr):
-            return None
-        else:
-            found.append(v)
-    return found
+def facts_of(values: Sequence[Value]) -> list[Any]:
+    """The arguments as Refuse takes them."""
+    return [_fact(v) for v in values]
+
+
+def _fact(v: Value) -> Any:
+    if isinstance(v, Tensor | ComplexTensor):
+        return _facts(v)
+    if isinstance(v, list | tuple):
+        return facts_of(v)
+    if isinstance(v, Expr):
+        return v.value if v.is_const else RunTimeNumber()
+    return v
 
 
 def _facts(x: Tensor | ComplexTensor) -> TensorFacts:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorscript.base.dtypes import bool_, int64, uint8
+from tensorscript.base.dtypes import int64
 from tensorscript.base.dtypes import int32 as int32_
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import tensor
 
-from .builder import Builder, Rows
+from .builder import Builder, Rows, Update
 from .compaction import as_mask, without_masks
 from .dims import dimension, dtype_of, sizes_of
 from .elements import as_expr, compute_dtype, known
@@ -139,12 +139,7 @@ def _positions(
     return out
 
 
-_PLACES = frozenset((int32_, int64, uint8, bool_))
-
-
 def index(b: Builder, x: Tensor, indices: list[Tensor | None], *_: Value) -> Tensor:
-    if not all(i is None or i.dtype in _PLACES for i in indices):
-        b.error("tensors used as indices must be long, int, byte or bool tensors")
     x, indices = without_masks(b, x, indices)
     shape, at = _layout(b, x, indices)
     free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
@@ -224,7 +219,9 @@ def scatter(combiner: str) -> Callable[..., Tensor]:
     return row
 
 
-def _wide_sums(b: Builder, x: Tensor, extents: Sequence[Expr], make: Make, combiner: str) -> Tensor:
+def _wide_sums(
+    b: Builder, x: Tensor, extents: Sequence[Expr], make: Update, combiner: str
+) -> Tensor:
     """A scatter whose sums of half types are rounded once, as PyTorch's are."""
     wide = compute_dtype(x.dtype)
     if combiner != "add" or wide is x.dtype:
@@ -232,8 +229,6 @@ def _wide_sums(b: Builder, x: Tensor, extents: Sequence[Expr], make: Make, combi
     return b.cast(b.scatter(b.cast(x, wide), extents, make, combiner), x.dtype)
 
 
-Make = Callable[[Body, list[Expr]], tuple[Sequence[Expr], Expr]]
-"""The place and the value of an update, by its numbers."""
 REDUCE = {"add": "add", "multiply": "mul"}
 """The words of `scatter(..., reduce=)`."""
 

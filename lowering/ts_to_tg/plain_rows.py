@@ -269,10 +269,10 @@ class PlainRows:
 
     def _check_facts(self, name: str, arguments: Sequence[Value]) -> None:
         """Refuse arguments that the operator does not take."""
-        if self.refuse is None or (facts := facts_of(arguments)) is None:
+        if self.refuse is None:
             return
         try:
-            self.refuse(name, facts)
+            self.refuse(name, facts_of(arguments))
         except OperatorError as refusal:
             raise self.b.placed(refusal) from None
 

@@ -128,10 +128,6 @@ def floor_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
 def _div_mode(b: Builder, x: Value, y: Value, mode: str | None = None, *_: Value) -> Tensor:
     if mode is None:
         return true_div(b, x, y)
-    if mode not in ("floor", "trunc"):
-        b.error(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
-        )
     if (dtype := b.result_type(x, y)) in WIDE_UNSIGNED or dtype is bool_:
         b.unimplemented(f"div_{mode}_cpu", dtype)
     if mode == "floor":
