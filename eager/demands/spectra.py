@@ -10,7 +10,6 @@ from ..kernels.shapes import normal_dim
 from ..storage import array
 from .words import Demand, Ints, each, require
 
-
 _SCALES = ("backward", "forward", "ortho")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import bool_, float32, float64, int64
+from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 

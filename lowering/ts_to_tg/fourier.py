@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import DType, float64
-from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, known_as, select
 
 from .builder import Builder

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorscript.base.dtypes import int64
 from tensorscript.base.dtypes import int32 as int32_
+from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import tensor
