@@ -13,6 +13,7 @@ from .attention import ATTENTION
 from .bag import BAG
 from .batch_statistics import BATCH_STATISTICS
 from .bessel import BESSEL
+from .bisection import BISECTION
 from .builder import Rows
 from .checked_rows import checked
 from .compaction import COMPACTION
@@ -88,6 +89,7 @@ _ROWS: Rows = {
     **POOLING,
     **POOLING_PLACES,
     **INDEX,
+    **BISECTION,
     **REPEATED,
     **MASKED_INDEX,
     **ATTENTION,

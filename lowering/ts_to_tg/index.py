@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorscript.base.dtypes import int32 as int32_
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg import ops as tg
@@ -327,58 +326,6 @@ def _one_hot(b: Builder, x: Tensor, classes: Value = -1, *_: Value) -> Tensor:
     return b.compute((*x.shape, count), int64, make)
 
 
-def _search(b: Builder, bounds: Tensor, x: Value, int32: bool, right: bool) -> Tensor:
-    """How many bounds lie before each value (bounds along the last dimension)."""
-    wide = compute_dtype(b.result_type(bounds, x))
-    shape = x.shape if isinstance(x, Tensor) else ()
-    # NaN is above every number: it lies behind each bound that is not above it.
-    op = "gt" if right else "ge"
-
-    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        lead = [] if bounds.rank == 1 else i[:-1]
-        sought = body.read(x, i, wide) if isinstance(x, Tensor) else body.scalar(x, wide)
-        behind = binary(op, body.read(bounds, [*lead, r[0]], wide), sought)
-        return select(behind, const(0), const(1))
-
-    found = b.reduce(shape, [bounds.shape[-1]], int64, "add", make)
-    return b.cast(found, int32_) if int32 else found
-
-
-def _searchsorted(
-    b: Builder,
-    bounds: Tensor,
-    x: Value,
-    int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Tensor | None = None,
-    *_: Value,
-) -> Tensor:
-    if side == "left" and right:
-        b.error(
-            "torch.searchsorted(): side and right can't be set to opposites, got side of left"
-            " while right was True"
-        )
-    if isinstance(x, Tensor) and bounds.rank != 1:
-        b.require_alike(
-            bounds.shape[:-1],
-            x.shape[:-1] if x.rank else (const(1),),
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1"
-            " dimensions of boundaries tensor and input value tensor must match, but we got"
-            f" boundaries tensor {sizes_text(bounds.shape)} and input value tensor"
-            f" {sizes_text(x.shape)}",
-        )
-    if sorter is not None:
-        b.require_alike(
-            sorter.shape,
-            bounds.shape,
-            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary"
-            f" tensor {sizes_text(bounds.shape)}and got sorter tensor {sizes_text(sorter.shape)}",
-        )
-        bounds = b.apply("aten::gather", bounds, -1, sorter)
-    return _search(b, bounds, x, int32, right or side == "right")
-
-
 INDEX: Rows = {
     "aten::index_select": of_numbers(index_select, 0),
     "aten::gather": of_numbers(gather, 1),
@@ -401,8 +348,4 @@ INDEX: Rows = {
     )[1],
     "aten::topk": _topk,
     "aten::one_hot": _one_hot,
-    "aten::bucketize": lambda b, x, bounds, int32=False, right=False: _search(
-        b, bounds, x, int32, right
-    ),
-    "aten::searchsorted": _searchsorted,
 }
