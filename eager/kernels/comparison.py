@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.dtypes import bool_, scalar_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, cast, compute, promoted, value, wrap
@@ -61,6 +61,12 @@ def isin(elements: Any, test: Any, assume_unique: bool = False, invert: bool = F
     return wrap(np.isin(cast(elements, dtype), cast(test, dtype), invert=invert), bool_)
 
 
+def _number_beside(x: Any, number: Any) -> Any:
+    """A number as a tensor of its own category's dtype, which is that of `x` if both are floats."""
+    is_float = isinstance(number, float) and x.dtype.is_floating_point
+    return wrap(np.asarray(number), x.dtype if is_float else scalar_dtype(number))
+
+
 _COMPARISONS = {
     "eq": np.equal, "ne": np.not_equal, "not_equal": np.not_equal, "lt": np.less,
     "less": np.less, "le": np.less_equal, "less_equal": np.less_equal, "gt": np.greater,
@@ -86,12 +92,12 @@ KERNELS: dict[str, Kernel] = {
     "aten::allclose": allclose,
     "aten::equal": equal,
     "aten::isin.Scalar_Tensor": lambda e, t, assume_unique=False, invert=False: isin(
-        wrap(np.asarray(e), int64 if isinstance(e, int) else t.dtype), t, assume_unique, invert
+        _number_beside(t, e), t, assume_unique, invert
     ),
     "aten::isin.Tensor_Tensor": lambda e, t, assume_unique=False, invert=False: isin(
         e, t, assume_unique, invert
     ),
     "aten::isin.Tensor_Scalar": lambda e, t, assume_unique=False, invert=False: isin(
-        e, wrap(np.asarray(t), int64 if isinstance(t, int) else e.dtype), assume_unique, invert
+        e, _number_beside(e, t), assume_unique, invert
     ),
 }

@@ -14,34 +14,37 @@ same place is found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import bool_, float64, int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .elements import compute_dtype
+from .elements import compute_dtype, known
 from .emission import Body
 from .loops import LONG, loop
 from .sizes import sizes_text
 from .values import Tensor, Value
 
+Before = Callable[[Expr, Expr], Expr]
+"""Whether a bound lies before a value."""
 
-def _places(b: Builder, bounds: Tensor, x: Value, is_int32: bool, right: bool) -> Tensor:
-    """Before which of the bounds along the last dimension each value belongs."""
+
+def bisected(b: Builder, bounds: Tensor, x: Value, before: Before) -> Tensor:
+    """How many of the bounds along the last dimension lie before each value (integers of 32 or 64
+    bits)."""
     wide = compute_dtype(b.result_type(bounds, x))
     shape = x.shape if isinstance(x, Tensor) else ()
     count = bounds.shape[-1]
-    kind = int32 if count.is_const and int(count.value) < 1 << 30 else int64  # a sum of two fits
-    size = cast(count, kind)
+    n = known(count)
+    kind = int32 if isinstance(n, int) and n < 1 << 30 else int64  # a sum of two fits
+    one, size = const(1, kind), cast(count, kind)
 
     def is_before(body: Body, i: list[Expr], middle: Expr) -> Expr:
         lead = [] if bounds.rank == 1 else i[:-1]
         sought = body.read(x, i, wide) if isinstance(x, Tensor) else body.scalar(x, wide)
         at = cast(binary("min", middle, size - 1), int64)
-        found = body.read(bounds, [*lead, at], wide)
-        # NaN is above every number: it lies behind each bound that is not above it.
-        return binary("eq", binary("gt" if right else "ge", found, sought), const(False, bool_))
+        return before(body.read(bounds, [*lead, at], wide), sought)
 
     def step(arguments: Sequence[Value]) -> list[Value]:
         _, start, end = arguments
@@ -49,12 +52,11 @@ def _places(b: Builder, bounds: Tensor, x: Value, is_int32: bool, right: bool) -
         def half(of_start: bool) -> Tensor:
             def make(body: Body, i: list[Expr]) -> Expr:
                 low, high = body.read(start, i, kind), body.read(end, i, kind)
-                middle = binary("shr", low + high, const(1, kind))
+                middle = binary("shr", low + high, one)
                 behind = binary("and", low < high, is_before(body, i, middle))
-                one = const(1, kind)
-                return (
-                    select(behind, middle + one, low) if of_start else select(behind, high, middle)
-                )
+                if of_start:
+                    return select(behind, middle + one, low)
+                return select(behind, high, middle)
 
             return b.compute(shape, kind, make)
 
@@ -62,15 +64,26 @@ def _places(b: Builder, bounds: Tensor, x: Value, is_int32: bool, right: bool) -
 
     ends = [b.full(shape, 0, kind), b.compute(shape, kind, lambda body, i: size)]
     found: Tensor = loop(b, _halvings(count), True, ends, step, LONG)[0]
-    return b.cast(found, int32 if is_int32 else int64)
+    return found
 
 
 def _halvings(count: Expr) -> Value:
     """After how many steps nothing is left of so many bounds, or one step more."""
-    if count.is_const:
-        return int(count.value).bit_length()
+    if isinstance(n := known(count), int):
+        return n.bit_length()
     exponent = call("log2", cast(binary("max", count, 1), float64))
     return cast(call("floor", exponent), int64) + 2
+
+
+def _places(b: Builder, bounds: Tensor, x: Value, is_int32: bool, right: bool) -> Tensor:
+    """Before which of the bounds along the last dimension each value belongs."""
+    op = "gt" if right else "ge"
+
+    def before(bound: Expr, value: Expr) -> Expr:
+        # NaN is above every number: it lies behind each bound that is not above it.
+        return binary("eq", binary(op, bound, value), const(False, bool_))
+
+    return b.cast(bisected(b, bounds, x, before), int32 if is_int32 else int64)
 
 
 def _searchsorted(

@@ -1,23 +1,25 @@
-"""Rows of distinct slices along a dimension: in order of their elements, or of runs.
-
-Slices are compared in pairs: the first place where two differ tells which comes first, and a
-slice's place is the number of those before it.
-"""
+"""Rows of distinct slices along a dimension: in order of their elements, or of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import bool_, int64
-from tensorscript.dialects.te.expr import Expr, binary, call, const, select
+from tensorscript.dialects.te.expr import Expr, binary
+from tensorscript.dialects.tg import ops as tg
 
 from .builder import Builder, Rows
 from .compaction import counts_of, places, ranks_of
 from .compaction import unique_consecutive as runs_of_elements
 from .dims import dimension
+from .elements import as_expr, known
 from .emission import Body
+from .loops import loop
 from .sizes import product
 from .values import Tensor, Value
+
+SORT_OPS = 32
+"""What a sort counts when a loop of them is to be unrolled."""
 
 
 def _rows(b: Builder, x: Tensor, d: int) -> Tensor:
@@ -26,43 +28,28 @@ def _rows(b: Builder, x: Tensor, d: int) -> Tensor:
     return b.apply("aten::reshape", moved, [x.shape[d], product(moved.shape[1:])])
 
 
-def _is_nan(e: Expr) -> Expr:
-    return call("isnan", e) if e.dtype.is_floating_point else const(False, bool_)
-
-
-def _first_difference(b: Builder, rows: Tensor) -> Tensor:
-    """(n, n): the first column where two rows differ, or m. NaN are alike here."""
-    n, m = rows.shape
-
-    def at(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        p, q = (body.read(rows, [k, r[0]], rows.dtype) for k in i)
-        alike = binary("or", p.equals(q), binary("and", _is_nan(p), _is_nan(q)))
-        return select(alike, m, r[0])
-
-    return b.reduce([n, n], [m], int64, "min", at)
-
-
 def _order(b: Builder, rows: Tensor) -> Tensor:
-    """The rows' numbers in the order of their elements; NaN come last."""
+    """The rows' numbers in the order of their elements, NaN last: sorted by each column, the last
+    one first, where equal ones keep their places (radix sort)."""
     n, m = rows.shape
-    differ = _first_difference(b, rows)
 
-    def before(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        other, own = r[0], i[0]
-        column = body.read(differ, [other, own], int64)
-        inside = binary("max", binary("min", column, m - 1), 0)
-        p, q = (body.read(rows, [k, inside], rows.dtype) for k in (other, own))
-        less = binary("lt", p, q) if p.dtype is not bool_ else binary("gt", q, p)
-        less = binary("or", less, binary("and", _is_nan(q), binary("eq", _is_nan(p), False)))
-        earlier = select(column.equals(m), other < own, less)
-        return select(earlier, const(1), const(0))
+    def by_column(arguments: Sequence[Value]) -> list[Value]:
+        turn, order = arguments
+        column = m - 1 - as_expr(turn)
+        keys = b.compute(
+            [n],
+            rows.dtype,
+            lambda body, i: body.read(
+                rows, [body.read(order, i, int64), body.embed(column)], rows.dtype
+            ),
+            tg.GatherOp,
+        )
+        places = b.call("aten::sort", keys, 0, False)[1]
+        return [True, b.apply("aten::index_select", order, 0, places)]
 
-    rank = b.reduce([n], [n], int64, "add", before)
-
-    def place(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
-        return [body.read(rank, d, int64)], d[0]
-
-    return b.scatter(b.full([n], 0, int64), [n], place)
+    numbers = b.compute([n], int64, lambda body, i: i[0])
+    found: Tensor = loop(b, known(m), True, [numbers], by_column, SORT_OPS)[0]
+    return found
 
 
 def _begins(b: Builder, rows: Tensor) -> Tensor:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from tensorscript.base.dtypes import BY_WORD, CAST_WORDS, DType, bool_, int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
+from .bisection import bisected
 from .builder import Builder, Rows
 from .complex_tensors import copied
-from .elements import as_expr, compute_dtype
+from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .normalization import group_norm, layer_norm
 from .pointwise import math_call
@@ -19,6 +20,9 @@ from .reshape import reshaped
 from .sizes import product, simplify, sizes_text
 from .values import Tensor, Value
 from .view import expand
+
+FEW = 32
+"""Elements that are compared one by one sooner than sorted."""
 
 
 def renamed(name: str) -> Callable[..., Value]:
@@ -132,6 +136,9 @@ def _is_in(
     wide = compute_dtype(dtype)
     shape = elements.shape if isinstance(elements, Tensor) else ()
     flat = b.apply("aten::reshape", among, [-1]) if isinstance(among, Tensor) else None
+    if shape and flat is not None and not _are_few(flat.shape[0]):
+        found = _is_in_sorted(b, b.cast(elements, dtype), b.cast(flat, dtype))
+        return b.apply("aten::logical_not", found) if invert else found
 
     def equal(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         e = body.read(elements, i, wide) if shape or isinstance(elements, Tensor) else None
@@ -141,6 +148,26 @@ def _is_in(
 
     found = b.reduce(shape, [const(1) if flat is None else flat.shape[0]], bool_, "or", equal)
     return b.apply("aten::logical_not", found) if invert else found
+
+
+def _are_few(count: Expr) -> bool:
+    n = known(count)
+    return isinstance(n, int) and n <= FEW
+
+
+def _is_in_sorted(b: Builder, elements: Tensor, among: Tensor) -> Tensor:
+    """The first of the sorted that is not below an element is the one that may equal it; NaN,
+    which are last, equal none."""
+    in_order = b.call("aten::sort", among, 0, False)[0]
+    place = bisected(b, in_order, elements, lambda bound, value: binary("lt", bound, value))
+    count, wide = in_order.shape[0], compute_dtype(elements.dtype)
+
+    def equal(body: Body, i: list[Expr]) -> Expr:
+        at = body.read(place, i, int64)
+        found = body.read(in_order, [binary("min", at, count - 1)], wide)
+        return binary("and", at < count, found.equals(body.read(elements, i, wide)))
+
+    return b.compute(elements.shape, bool_, equal)
 
 
 def _matrix_power(b: Builder, x: Tensor, n: Value, *_: Value) -> Value:

@@ -229,10 +229,7 @@ def _multinomial(
     if replacement:
         drawn = drawn_in(b, uniform, [*x.shape[:-1], count], float64)
         edges = b.apply("aten::div", b.apply("aten::cumsum", p, -1), totals)
-        over = b.apply(
-            "aten::ge", b.apply("aten::unsqueeze", drawn, -1), b.apply("aten::unsqueeze", edges, -2)
-        )
-        at = b.apply("aten::sum.dim_IntList", over, [-1])
+        at = b.apply("aten::searchsorted", edges, drawn, False, True)
         return b.apply("aten::clamp_max", at, x.shape[-1] - 1)
     b.check(
         known(binary("ge", x.shape[-1], count)),

@@ -1,9 +1,12 @@
 """`repeat_interleave`: every element as often as a number says, or each as often as its own.
 
-The result's element j comes from the first place that the running sum of the counts goes beyond j.
+The result's element j comes from the place before which as many places end as at or before j: a
+running sum of how many end where, and where they end is the running sum of the counts.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tensorscript.base.dtypes import int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, const
@@ -59,9 +62,14 @@ def _repeated_places(b: Builder, repeats: Tensor, size: Value = None, *_: Value)
             "allocated size does not match required size",
         )
     (count,) = sizes_of(b, [total if size is None else size])
-    numbers = b.compute([count], int64, lambda body, i: i[0])
-    running = b.apply("aten::cumsum", repeats, 0)
-    found = b.apply("aten::searchsorted", running, numbers, False, True)
+    ends = b.apply("aten::cumsum", repeats, 0)
+
+    def end(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
+        return [body.read(ends, d, int64)], const(1)
+
+    # The last ones end behind the result.
+    steps = b.scatter(b.full((simplify(count + 1),), 0, int64), ends.shape, end, "add")
+    found = b.apply("aten::cumsum", b.apply("aten::narrow", steps, 0, 0, count), 0)
     return b.cast(found, repeats.dtype)
 
 
