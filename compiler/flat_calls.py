@@ -1,4 +1,4 @@
-"""Calls that a builtin answers by itself: plain arguments in, plain results out."""
+"""Calls that a builtin answers: plain arguments in, and results that are put together at once."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tensorscript.lowering.ts_to_tg.specs import (
     TensorSpec,
 )
 
+from .assembled import is_assembled
 from .program import Program
 
 
@@ -70,7 +71,7 @@ def flat_call(
         return None
     # Without an array nothing tells the builtin in which kind tensors are wanted.
     told = any(isinstance(spec, TensorSpec) for spec in specs) or not plan.output.has_tensors
-    if not told or not plan.output.is_plain:
+    if not told or not is_assembled(plan.output):
         return None
     defaults = _defaults(program)
     asked = gradients if program.asks_gradients else None

@@ -58,7 +58,7 @@ from .specialisations import (
 )
 from .specialiser import Specialiser
 from .state import bind_state, fingerprints
-from .tensor_calls import tensor_call
+from .tensor_calls import array_call, tensor_call
 
 if TYPE_CHECKING:  # what a hit of the disk cache does not need
     from .lowered import Lowered
@@ -386,10 +386,12 @@ class CompiledFunction(Inspected):
         return self._specialiser.lower(specs, keep, alone)
 
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
-        """A class whose `__call__` is the builtin, if that can answer a call by itself."""
+        """A class whose `__call__` is the builtin, or code around it that puts results together, if
+        that answers a call by itself."""
         if found.flat is None or self._by_name_only:
             return None
-        return self._calling_class(found.loaded.call)
+        is_plain = found.plan.output.is_plain
+        return self._calling_class(found.loaded.call if is_plain else array_call(found))
 
     def _calling_class(self, call: Callable[..., Any]) -> type[CompiledFunction]:
         """A class with this `__call__`."""

@@ -22,6 +22,8 @@ def keep_start(start: StartedProgram, program: Program, found: Specialisation) -
     code = found.code
     if found.fast_class is None or not isinstance(code, NativeCode) or code.constants:
         return
+    if not found.plan.output.is_plain:
+        return
     if (kinds := _kinds(found.specs)) is None or len(code.data) > LARGEST:
         return
     cache, key = start.cache, start.code_key(kinds)

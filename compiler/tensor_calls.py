@@ -1,7 +1,8 @@
-"""Calls with eager tensors that a builtin answers over their arrays.
+"""Calls that a builtin answers over arrays, and a few lines of Python around it.
 
-The builtin's guard looks at the arrays. What an array does not tell of its tensor is looked at
-here: the dtype, and that the elements are those of the array. Results become tensors.
+Of arrays the results are put together here. Of eager tensors the builtin's guard looks at the
+arrays; what an array does not tell of its tensor is looked at here: the dtype, and that the
+elements are those of the array. Results become tensors.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from tensorscript.backends.cpu.signature import ArraySpec, Signature
-from tensorscript.base.dtypes import DType
+from tensorscript.backends.cpu.signature import ArraySpec
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.specs import TensorSpec
 
+from .assembled import assembler
 from .native import Loaded
 from .specialisations import Specialisation
 
@@ -24,12 +25,28 @@ MISSED = object()
 """What the builtin gives for arguments that its guard refuses."""
 
 
+def array_call(found: Specialisation) -> Callable[..., Any]:
+    """A `__call__` for arrays, whose result is put together of what a builtin gives; other
+    arguments go to `dispatch`."""
+    assert isinstance(found.loaded, Loaded)
+    builtin = found.loaded.answering(_missed)
+    assemble = assembler(found.plan.output, [None] * len(found.code.signature.outputs))
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        leaves = builtin(*args, **kwargs)
+        return self.dispatch(*args, **kwargs) if leaves is MISSED else assemble(leaves)
+
+    return call
+
+
 def tensor_call(found: Specialisation) -> Callable[..., Any]:
     """A `__call__` for eager tensors like those of a specialisation that a builtin answers; any
     other arguments go to `dispatch`."""
     assert isinstance(found.loaded, Loaded)
     builtin = found.loaded.answering(_missed)
-    wrap = _wrapper(found.code.signature)
+    outputs = found.code.signature.outputs
+    kinds = [spec.dtype if isinstance(spec, ArraySpec) else None for spec in outputs]
+    wrap = assembler(found.plan.output, kinds)
     dtypes = [spec.dtype if isinstance(spec, TensorSpec) else None for spec in found.specs]
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -85,18 +102,3 @@ def _missed(*arguments: object, **named: object) -> object:
 def _is_plain(t: Tensor) -> bool:
     """Whether the elements are those of the array."""
     return not MODES.has_readings or not t._reads_otherwise()
-
-
-def _wrapper(signature: Signature) -> Callable[[Any], Any]:
-    """Makes tensors of the arrays among plain results."""
-    dtypes = [spec.dtype if isinstance(spec, ArraySpec) else None for spec in signature.outputs]
-    if len(dtypes) > 1:
-        return lambda results: tuple(map(_wrapped, results, dtypes))
-    (only,) = dtypes
-    if only is None:
-        return lambda result: result
-    return lambda result: Tensor(result, only)
-
-
-def _wrapped(result: Any, dtype: DType | None) -> Any:
-    return result if dtype is None else Tensor(result, dtype)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xdsl.ir import Block
 
-from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, LetOp, StoreOp
 from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
@@ -23,11 +23,12 @@ from .cpu_vectors import (
     lanes_of,
     loops_in,
     make_parallel,
+    map_lanes,
     shrunk,
     vectorize_inside,
     writes_contiguous,
 )
-from .loops import collapse_all
+from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .scan_shape import LEAST_LANES
 
@@ -111,7 +112,18 @@ def schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
 def schedule_sort(scheduler: Scheduler, parameters: CPUParameters) -> None:
     if ranking_of(scheduler.func) is not None:
         tensorize(scheduler, "sort", parameters.vector_bytes)
+    loops, block = outer_loops(scheduler.func)
+    if loops and all(isinstance(op, LetOp | StoreOp) for op in block.ops):
+        _lines_in_vectors(scheduler, parameters)
     schedule_lines(scheduler, parameters)
+
+
+def _lines_in_vectors(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    """Lines that are sorted in registers (`order_short.py`) are lanes, wherever their ends go."""
+    collapse_all(scheduler, scheduler.func.block)
+    inner = outer_loops(scheduler.func)[0][-1]
+    lanes = shrunk(map_lanes(inner, scheduler.nest.buffers, parameters), inner.extent)
+    in_vectors(scheduler, inner, lanes)
 
 
 COPY_FACTOR = 8

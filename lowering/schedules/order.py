@@ -8,9 +8,9 @@ for e in 0 .. n {                                key[0:n] = x[0:n]
 }
 ```
 The order is whatever the ranks state: `before(j, e)` is taken from the kernel. Most lines are one
-block (`order_network.py`); of the shortest ranks are counted, if their keys are no integers. A
-later element never comes before an equal earlier one, so that merging keeps the sort stable; its
-inner step has no branch to mispredict.
+block (`order_network.py`); the shortest are sorted in registers, many beside each other
+(`order_short.py`). A later element never comes before an equal earlier one, so that merging keeps
+the sort stable; its inner step has no branch to mispredict.
 Where only the first few are wanted, they are held sorted in a small buffer and most elements fail
 one comparison with the last of them.
 
@@ -21,38 +21,31 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import int32, int64
+from tensorscript.base.dtypes import int64
 from tensorscript.base.records import dataclass
-from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, select, var
 from tensorscript.dialects.te.ops import (
-    AllocOp,
     AssignOp,
     ForOp,
     FuncOp,
-    IfOp,
     LetOp,
-    StoreOp,
-    UpdateOp,
     VarOp,
     WhileOp,
 )
 
 from ..te.affine import known
 from ..te.lanes import vectorize_map
-from ..te.rebuild import copy_all, substituting
 from .order_buffers import buffers, copy_sorted, parts_at, stores_of
-from .order_keys import Compared, Elements, elements_of
+from .order_keys import Elements, elements_of
 from .order_line import Line, Ranking
 from .order_network import Network
 from .order_select import is_selected, selected
+from .order_short import is_short, sorted_short
 from .order_shortened import Shortened, shortened
 from .order_tile import Exchanges, Tile
 
 BLOCK = 32
 """Elements that are read or written at a time."""
-RANKED = 8
-"""Elements of a line that are ranked against each other at most."""
 MOST_BLOCK = 1 << 20
 """Elements that a network sorts; its passes over more than a cache cost more than a merge."""
 
@@ -67,11 +60,10 @@ def sorted_lines(func: FuncOp, ranking: Ranking, vector_bytes: int) -> list[Oper
 
 
 def _sorted_line(line: Line, vector_bytes: int) -> list[Operation]:
+    if is_short(line):
+        return sorted_short(line)
     if is_selected(line):
         return selected(line)
-    size, compared = known(line.size), isinstance(elements_of(line), Compared)
-    if size is not None and size <= RANKED and compared:
-        return _Ranked(line).build()
     return _Merge(line, vector_bytes).build()
 
 
@@ -104,40 +96,6 @@ def _fill(line: Line, elements: Elements, count: Expr) -> list[Operation]:
 
 
 # --- all of a line ------------------------------------------------------------------------------
-
-
-class _Ranked:
-    """Writes the sort of a line of `RANKED` elements at most: as lanes, each counts its rank."""
-
-    def __init__(self, line: Line) -> None:
-        self.line, self.n = line, line.size
-
-    def build(self) -> list[Operation]:
-        line = self.line
-        elements = Compared(line, int32 if line.needs_index else None)
-        j, lane = var("j"), var("lane")
-        here, other = (parts_at(elements, MEMORY, e) for e in (lane, j))
-        before = line.precedes(other[0], here[0], j < lane)
-        place = cast(load("ranks", [lane], int32), int64)
-        stores = stores_of(elements, OTHER, place, here)
-        clear = StoreOp("ranks", [lane], const(0, int32))
-        step = UpdateOp("ranks", [lane], "add", cast(before, int32))
-        return [
-            *buffers(elements, self.n, MEMORY + OTHER),
-            *_fill(line, elements, line.size),
-            AllocOp(Buffer("ranks", int32, (const(RANKED),)), "reg"),
-            self._lanes("0", [clear]),
-            ForOp("j", self.n, [self._lanes("1", self._guarded([step]))], reduction=True),
-            self._lanes("2", self._guarded(stores)),
-            *copy_sorted(line, elements, OTHER),
-        ]
-
-    def _guarded(self, body: list[Operation]) -> list[Operation]:
-        return [IfOp(var("lane") < self.n, body)]
-
-    def _lanes(self, suffix: str, body: list[Operation]) -> Operation:
-        own = f"lane{suffix}"
-        return ForOp(own, RANKED, copy_all(body, substituting({"lane": var(own)})), "vector")
 
 
 class _Merge:

@@ -55,6 +55,35 @@ def test_a_second_call_is_not_dispatched(monkeypatch: pytest.MonkeyPatch) -> Non
     assert calls[1](x, 2.0)[0].tolist() == [2.0, 4.0, 6.0]
 
 
+def ordered(x: ts.Tensor):  # type: ignore[no-untyped-def]  # a named tuple, which has no name here
+    return ts.sort(x, 0)
+
+
+def named_parts(x: ts.Tensor) -> dict[str, list[ts.Tensor]]:
+    return {"sums": [x.sum(), x + x], "parts": [x * 0.5]}
+
+
+def parts_of_all_kinds(x: ts.Tensor) -> tuple[ts.Tensor, int, tuple[str, float], None]:
+    return x + 1, x.size(0), ("sum", x.sum().item()), None
+
+
+@pytest.mark.parametrize("kind", [ts.tensor, np.array])
+@pytest.mark.parametrize("program", [ordered, named_parts, parts_of_all_kinds])
+def test_results_of_other_shapes_are_not_dispatched_either(
+    program: Callable[..., Any], kind: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, x = compiled(program), kind([2.0, 1.0, 3.0])
+    monkeypatch.setattr(MODES, "has_gpus", False)  # of tests that ran before
+    first = call(x)
+    with monkeypatch.context() as patch:
+        patch.setattr(CompiledFunction, "dispatch", refuse)
+        second = call(x)
+    assert type(second) is type(first) and str(second) == str(first)
+    third = call(kind([[2.0, 1.0], [3.0, 0.0]]))  # other sizes, of another rank
+    assert type(third) is type(first) and str(third) != str(first)
+    assert str(call(x)) == str(first)
+
+
 def test_what_arrays_do_not_tell() -> None:
     call = compiled(doubled)
     bits = ts.tensor([1, 2, 3], dtype=ts.uint16)
