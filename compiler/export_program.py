@@ -63,7 +63,7 @@ _DECLARATIONS = (
     "declare void @ts_set_num_threads(i32)",
     "declare void @ts_set_error(i32, ptr)",
     "declare void @ts_clear_error()",
-    "declare void @ts_free(ptr)",
+    "declare void @ts_scratch_free(ptr)",
     "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
 )
 
@@ -224,7 +224,7 @@ def _common(name: str, parts: Sequence[_Part]) -> str:
     """The error and thread functions of an object, and what frees grown results."""
     free = f"""
 define void @{name}_free(ptr %data) {{
-  call void @ts_free(ptr %data)
+  call void @ts_scratch_free(ptr %data)
   ret void
 }}
 """

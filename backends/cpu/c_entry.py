@@ -154,7 +154,7 @@ class _Writer:
         argument = f"%arg.{spec.name}"
         made = self.new(f"load ptr, ptr {cells}")
         waste = self.new(f"select i1 {failed}, ptr {made}, ptr null")
-        self.emit(f"call void @ts_free(ptr {waste})")
+        self.emit(f"call void @ts_scratch_free(ptr {waste})")
         data = self.new(f"select i1 {failed}, ptr null, ptr {made}")
         for offset, value in ((DATA, f"ptr {data}"), (STRIDES, "ptr null"), (OFFSET, "i64 0")):
             self.emit(f"store {value}, ptr {self._field(argument, offset)}")

@@ -6,8 +6,8 @@ as inputs, then symbolic sizes (i64), then outputs; a scalar output is a cell to
 Status 0 is success.
 
 A result whose sizes are found by the program (`grown`) is a block of 1 + rank cells: the entry
-stores a pointer to fresh memory, which the caller gives back by `ts_free`, and the sizes. The
-caller sets the pointer to null before the call.
+stores a pointer to fresh memory, which the caller gives back by `ts_scratch_free`, and the sizes.
+The caller sets the pointer to null before the call.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ declare void @PyEval_RestoreThread(ptr)
 
 GROWN_DECLARATIONS = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @ts_free(ptr)
+declare void @ts_scratch_free(ptr)
 """
 """What a thunk with grown results calls besides."""
 
@@ -267,7 +267,7 @@ class _Writer(ThunkReader):
         return [cell for spec, cell in results if isinstance(spec, ArraySpec) and spec.grown]
 
     def _free(self, cell: str) -> None:
-        self.emit(f"call void @ts_free(ptr {self.new(f'load ptr, ptr {cell}')})")
+        self.emit(f"call void @ts_scratch_free(ptr {self.new(f'load ptr, ptr {cell}')})")
 
     def _grown(self, spec: ArraySpec, cell: str, made_before: list[str], blocks: list[str]) -> str:
         """A new array with a copy of a grown result, which is given back; `blocks` are the cells
@@ -281,7 +281,7 @@ class _Writer(ThunkReader):
             count = self.new(f"mul i64 {count}, {self.at(sizes, 8 * axis, 'i64')}")
         to = self.at(made, DATA, "ptr")
         self.emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {data}, i64 {count}, i1 false)")
-        self.emit(f"call void @ts_free(ptr {data})")
+        self.emit(f"call void @ts_scratch_free(ptr {data})")
         return made
 
     def _boxed(self, spec: ScalarSpec, cell: str) -> str:

@@ -271,7 +271,7 @@ fail:
 ; A copy of %bytes bytes for the caller to keep, in the first of its %cells.
 define LINKAGE i1 @ts_list_give(ptr %cells, ptr %data, i64 %bytes) nounwind {
 entry:
-  %made = call ptr @ts_malloc(i64 %bytes)
+  %made = call ptr @ts_scratch(i64 %bytes)
   store ptr %made, ptr %cells
   %good = icmp ne ptr %made, null
   %some = icmp sgt i64 %bytes, 0

@@ -18,6 +18,8 @@ Creating functions give null, others false, when there is no memory.
 
 from __future__ import annotations
 
+from .scratch import LEAST_KEPT
+
 STORAGE = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 %ts_list = type { ptr, ptr, i64, i64, i64, ptr, i64 }
@@ -66,6 +68,43 @@ aligned:
 }
 declare ptr @malloc(i64)
 
+; Memory of a list's elements, which is kept from call to call as that of kernels is.
+define LINKAGE ptr @ts_list_data(i64 %bytes) nounwind {
+entry:
+  %large = icmp uge i64 %bytes, LEAST
+  br i1 %large, label %kept, label %block
+kept:
+  %p = call ptr @ts_scratch(i64 %bytes)
+  ret ptr %p
+block:
+  %q = call ptr @ts_list_block(i64 %bytes)
+  ret ptr %q
+}
+
+; Give back the memory of the elements.
+define LINKAGE void @ts_list_data_free(ptr %l) nounwind {
+entry:
+  %at.data = getelementptr %ts_list, ptr %l, i64 0, i32 5
+  %data = load ptr, ptr %at.data
+  %none = icmp eq ptr %data, null
+  br i1 %none, label %done, label %some
+some:
+  %at.room = getelementptr %ts_list, ptr %l, i64 0, i32 4
+  %room = load i64, ptr %at.room
+  %size = call i64 @ts_list_size(ptr %l)
+  %bytes = mul i64 %room, %size
+  %large = icmp uge i64 %bytes, LEAST
+  br i1 %large, label %kept, label %block
+kept:
+  call void @ts_scratch_free(ptr %data)
+  ret void
+block:
+  call void @ts_free(ptr %data)
+  ret void
+done:
+  ret void
+}
+
 ; A list of %count elements: handles are 0, numbers undefined.
 define LINKAGE ptr @ts_list_new(ptr %frame, i64 %layout, i64 %count) nounwind {
   %l = call ptr @ts_list_make(ptr %frame, i64 %layout, i64 %count, i64 %count)
@@ -89,7 +128,7 @@ block:
   %bytes = mul i64 %m, %size
   br i1 %some, label %fill, label %link
 fill:
-  %made = call ptr @ts_list_block(i64 %bytes)
+  %made = call ptr @ts_list_data(i64 %bytes)
   %bad = icmp eq ptr %made, null
   br i1 %bad, label %undo, label %clear
 undo:
@@ -142,7 +181,7 @@ grow:
 take:
   %size = call i64 @ts_list_size(ptr %l)
   %bytes = mul i64 %m1, %size
-  %made = call ptr @ts_list_block(i64 %bytes)
+  %made = call ptr @ts_list_data(i64 %bytes)
   %bad = icmp eq ptr %made, null
   br i1 %bad, label %failed, label %move
 move:
@@ -155,7 +194,7 @@ move:
   br i1 %had, label %copy, label %put
 copy:
   call void @llvm.memcpy.p0.p0.i64(ptr %made, ptr %old, i64 %used, i1 false)
-  call void @ts_free(ptr %old)
+  call void @ts_list_data_free(ptr %l)
   br label %put
 put:
   store ptr %made, ptr %at.data
@@ -241,14 +280,7 @@ entry:
   %prev.next = getelementptr %ts_list, ptr %prev, i64 0, i32 1
   store ptr %next, ptr %prev.next
   store ptr %prev, ptr %next
-  %at.data = getelementptr %ts_list, ptr %l, i64 0, i32 5
-  %data = load ptr, ptr %at.data
-  %none = icmp eq ptr %data, null
-  br i1 %none, label %head, label %block
-block:
-  call void @ts_free(ptr %data)
-  br label %head
-head:
+  call void @ts_list_data_free(ptr %l)
   call void @ts_free(ptr %l)
   ret void
 }
@@ -276,4 +308,4 @@ one:
 end:
   ret void
 }
-"""
+""".replace("LEAST", str(LEAST_KEPT))

@@ -16,6 +16,8 @@ LISTS = STORAGE + MOVES + ORDER + TEXTS
 LISTS_NEED = """
 declare ptr @ts_malloc(i64)
 declare void @ts_free(ptr)
+declare ptr @ts_scratch(i64)
+declare void @ts_scratch_free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1 immarg)
 @ts_malloc_hook = external global ptr
 """
