@@ -15,6 +15,14 @@ def sorted_rows(x):
     return lib.sort(x, 1)[0]
 
 
+def sorted_columns(x):
+    return lib.sort(x, 0)[0]
+
+
+def searched(x, y):
+    return lib.searchsorted(x, y)
+
+
 def top_ten(x):
     return lib.topk(x, 10, 1)[0]
 
@@ -65,6 +73,12 @@ def _sums_and_places(random: np.random.Generator) -> Arguments:
     return base, random.integers(0, 1024, 512), rows
 
 
+def _bounds_and_values(random: np.random.Generator) -> Arguments:
+    return np.sort(random.standard_normal(1000).astype("f4")), random.standard_normal(10000).astype(
+        "f4"
+    )
+
+
 DATA: tuple[Workload, ...] = (
     workload("512 rows of 30000x256", gather_rows, _rows_and_places, lambda x, i: x[i], None,
              lambda x, i: x[i]),
@@ -72,6 +86,10 @@ DATA: tuple[Workload, ...] = (
              lambda x, i, y: x.at[i].add(y)),
     workload("sort 64x1024", sorted_rows, normal((64, 1024)), lambda x: jax.numpy.sort(x, 1), None,
              lambda x: np.sort(x, 1)),
+    workload("sort 8x8192 along 0", sorted_columns, normal((8, 8192)),
+             lambda x: jax.numpy.sort(x, 0), None, lambda x: np.sort(x, 0)),
+    workload("search 10000 among 1000", searched, _bounds_and_values,
+             lambda x, y: jax.numpy.searchsorted(x, y), None, lambda x, y: np.searchsorted(x, y)),
     workload("top 10 of 64x1024", top_ten, normal((64, 1024)), lambda x: jax.lax.top_k(x, 10)[0]),
     workload("running sum 512x1024", running_sum, normal((512, 1024)), lambda x: x.cumsum(1), None,
              lambda x: x.cumsum(1)),

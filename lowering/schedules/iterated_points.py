@@ -14,6 +14,7 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp
 from tensorscript.dialects.walks import walk_ops
 
 from ..schedule import Scheduler
+from ..te.dependence import carried
 from .cpu_vectors import CPUParameters, loops_in, make_parallel, map_lanes, shrunk
 from .loops import collapse_all
 
@@ -26,7 +27,8 @@ def schedule_iterated(scheduler: Scheduler, parameters: CPUParameters) -> None:
         lanes = shrunk(map_lanes(loop, scheduler.nest.buffers, parameters), loop.extent)
         scheduler.do("vectorize_outer", loop.var, _kept(loop, lanes, parameters))
     for top in loops_in(scheduler.func.block):
-        if top.kind.data == "serial":
+        # Of a rest that is one vector the loop over the iterations is left.
+        if top.kind.data == "serial" and carried(scheduler.nest, top, False) is None:
             make_parallel(scheduler, top, parameters)
 
 

@@ -245,3 +245,26 @@ def test_the_emulator_agrees(program: Program) -> None:
     compiled = ts.compile(program, tuple(arguments), target="ptx-emulate", fallback="error")
     wanted = program(ts.from_numpy(x), *arguments[1:])
     np.testing.assert_allclose(np.asarray(compiled(*arguments)), wanted.numpy(), 1e-5, 1e-6)
+
+
+def slowly(x: Tensor, n: int) -> Tensor:
+    for _ in range(n):
+        x = x * 0.99 + 1
+    return x
+
+
+@pytest.mark.parametrize("size", [5, 63, 1000])
+def test_threads_share_points_and_not_their_iterations(size: int) -> None:
+    """Where all of the points are the rest of a vector nothing else is left to share."""
+    x, n = np.linspace(-1, 1, size, dtype="f4"), 20000
+    compiled = ts.compile(slowly, (x, n), fallback="error")
+    before = ts.get_num_threads()
+    ts.set_num_threads(2)
+    try:
+        found = [np.asarray(compiled(x, n)) for _ in range(20)]
+    finally:
+        ts.set_num_threads(before)
+    for one in found:
+        np.testing.assert_allclose(one, 100.0, rtol=1e-5)
+    steps = ts.compile(slowly, (x, n), fallback="error", cache=False)
+    assert "turn_w in 0 .. turns parallel" not in steps.ir("scheduled")
