@@ -10,7 +10,7 @@ import numpy as np
 from tensorscript.base.dtypes import bool_, scalar_dtype
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, promoted, value, wrap
+from ..storage import Array, TensorBase, array, cast, compute, promoted, value, wrap
 from .pointwise import apply2
 
 Kernel = Callable[..., Any]
@@ -63,6 +63,8 @@ def isin(elements: Any, test: Any, assume_unique: bool = False, invert: bool = F
 
 def _number_beside(x: Any, number: Any) -> Any:
     """A number as a tensor of its own category's dtype, which is that of `x` if both are floats."""
+    if isinstance(number, TensorBase):
+        return number
     is_float = isinstance(number, float) and x.dtype.is_floating_point
     return wrap(np.asarray(number), x.dtype if is_float else scalar_dtype(number))
 

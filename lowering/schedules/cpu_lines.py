@@ -105,7 +105,7 @@ def schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
     block = scheduler.func.block
     for loop in loops_in(block):
         alone = len(list(block.ops)) == 1
-        if alone and not loop.is_reduction:
+        if alone and loop.kind.data == "serial" and not loop.is_reduction:
             make_parallel(scheduler, loop, parameters)
 
 
