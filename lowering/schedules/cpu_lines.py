@@ -105,7 +105,7 @@ def schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
     block = scheduler.func.block
     for loop in loops_in(block):
         alone = len(list(block.ops)) == 1
-        if alone and loop.kind.data == "serial" and not loop.is_reduction:
+        if alone and not loop.is_reduction:
             make_parallel(scheduler, loop, parameters)
 
 
@@ -115,7 +115,8 @@ def schedule_sort(scheduler: Scheduler, parameters: CPUParameters) -> None:
     loops, block = outer_loops(scheduler.func)
     if loops and all(isinstance(op, LetOp | StoreOp) for op in block.ops):
         _lines_in_vectors(scheduler, parameters)
-    schedule_lines(scheduler, parameters)
+    else:
+        schedule_lines(scheduler, parameters)
 
 
 def _lines_in_vectors(scheduler: Scheduler, parameters: CPUParameters) -> None:
@@ -124,6 +125,9 @@ def _lines_in_vectors(scheduler: Scheduler, parameters: CPUParameters) -> None:
     inner = outer_loops(scheduler.func)[0][-1]
     lanes = shrunk(map_lanes(inner, scheduler.nest.buffers, parameters), inner.extent)
     in_vectors(scheduler, inner, lanes)
+    for loop in loops_in(scheduler.func.block):
+        if loop.kind.data == "serial":
+            make_parallel(scheduler, loop, parameters)
 
 
 COPY_FACTOR = 8
