@@ -17,12 +17,17 @@ from tensorscript.lowering.ts_to_tg.specs import OutputTree
 from tensorscript.runtime.values import named_tuple
 
 
+def is_plain(value: object) -> bool:
+    """Whether a value is a number, a string or None, which calls take and give as they are."""
+    return value is None or type(value) in (bool, int, float, str)
+
+
 def is_assembled(output: OutputTree) -> bool:
     """Whether a result is tensors, numbers and strings in tuples, lists, dicts of known keys."""
     if output.kind in ("tensor", "scalar"):
         return True
     if output.kind == "constant":
-        return output.value is None or type(output.value) in (bool, int, float, str)
+        return is_plain(output.value)
     own = output.kind in ("tuple", "list") or (output.kind == "dict" and bool(output.keys))
     return own and all(map(is_assembled, output.children))
 

@@ -18,7 +18,7 @@ from tensorscript.lowering.ts_to_tg.specs import (
     TensorSpec,
 )
 
-from .assembled import is_assembled
+from .assembled import is_assembled, is_plain
 from .program import Program
 
 
@@ -60,7 +60,7 @@ def flat_call(
     constants = {
         at: spec.value
         for at, spec in enumerate(specs)
-        if isinstance(spec, ConstantSpec | NumberSpec) and _is_plain(spec.value)
+        if isinstance(spec, ConstantSpec | NumberSpec) and is_plain(spec.value)
     }
     if plan.has_effects or not plan.inputs or len(plan.inputs) + len(constants) != len(specs):
         return None
@@ -85,16 +85,12 @@ def _is_taken(spec: ArgumentSpec) -> bool:
     )
 
 
-def _is_plain(value: object) -> bool:
-    return value is None or type(value) in (bool, int, float, str)
-
-
 def _defaults(program: Program) -> dict[int, object]:
     """Plain defaults of the last parameters."""
     found: dict[int, object] = {}
     names, defaults = program.names, program.defaults
     for at in reversed(range(len(names))):
-        if names[at] not in defaults or not _is_plain(defaults[names[at]]):
+        if names[at] not in defaults or not is_plain(defaults[names[at]]):
             break
         found[at] = defaults[names[at]]
     return found
